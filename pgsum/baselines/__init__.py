@@ -1,0 +1,1 @@
+"""Systems with no parameters."""

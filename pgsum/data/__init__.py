@@ -1,0 +1,1 @@
+"""From records on disk to padded batches."""

@@ -1,0 +1,1 @@
+"""Search over any step function: knows no model and no words."""

@@ -1,0 +1,45 @@
+"""What search asks of a model: one step, and a state that can be re-ordered.
+
+Knows ids, log-probabilities and rows. Knows nothing of models, words or devices.
+"""
+
+from typing import NamedTuple, Protocol, TypeVar
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class StepOutput(NamedTuple):
+    """The distribution over the extended vocabulary, in its two parts, and how it came about.
+
+    `vocab_log_probs[:, w]` is log P(w) of word w of the fixed vocabulary, what copying adds to it
+    included; `oov_log_probs[:, j]` is log P of extended id `vocab + j` (minus infinity where a row's
+    source has fewer OOVs). Kept apart so that no table of the whole extended vocabulary is built.
+    """
+
+    vocab_log_probs: Float[Tensor, "rows vocab"]
+    oov_log_probs: Float[Tensor, "rows oovs"]
+    attention: Float[Tensor, "rows source"]
+    p_gen: Float[Tensor, "rows 1"]
+
+
+class State(Protocol):
+    """All that a step hands to the next one, rows first."""
+
+    def select(self, rows: Int[Tensor, " selected"]) -> "State":
+        """The state of `rows`, in that order; a row may repeat."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+
+
+class Step(Protocol[S]):
+    """One decoding step of a model."""
+
+    def __call__(self, last_ids: Int[Tensor, " rows"], state: S) -> tuple[StepOutput, S]:
+        """Log-probabilities of each next id, and the state after reading `last_ids`.
+
+        `last_ids` are extended ids; the step itself feeds an OOV back as UNK.
+        """
+        ...

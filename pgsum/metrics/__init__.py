@@ -1,0 +1,1 @@
+"""Scores that can be defended."""

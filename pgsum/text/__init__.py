@@ -1,0 +1,1 @@
+"""Strings only: no tensors, no files but the vocabulary's."""

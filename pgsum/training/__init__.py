@@ -1,0 +1,1 @@
+"""Training: Lightning is the engine, this is the wiring."""

@@ -1,0 +1,96 @@
+"""The model dressed as a step of search: from a batch of sources to hypotheses."""
+
+from collections.abc import Collection, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from pgsum.config import DecodeConfig
+from pgsum.data.batch import SourceBatch
+from pgsum.decode.beam import beam_search
+from pgsum.decode.greedy import greedy_search
+from pgsum.decode.hypothesis import Hypothesis
+from pgsum.decode.step import StepOutput
+from pgsum.nn.decoder import DecoderState
+from pgsum.nn.model import PointerGenerator
+from pgsum.text.vocab import BOS_ID, EOS_ID, PAD_ID, UNK_ID
+
+NEVER_PRODUCED = (PAD_ID, UNK_ID, BOS_ID)
+
+
+class ModelStep:
+    """`pgsum.decode.step.Step` for a pointer-generator."""
+
+    def __init__(self, model: PointerGenerator) -> None:
+        self.model = model
+
+    def __call__(
+        self, last_ids: Int[Tensor, " rows"], state: DecoderState
+    ) -> tuple[StepOutput, DecoderState]:
+        vocab_log_probs, oov_log_probs, output, following = self.model.step(last_ids, state)
+        step = StepOutput(
+            vocab_log_probs,
+            oov_log_probs,
+            attention=output.attention[:, 0],
+            p_gen=output.gate.sigmoid(),
+        )
+        return step, following
+
+
+def length_limits(config: DecodeConfig, source_tokens: int) -> tuple[int, int]:
+    """The fewest and the most tokens for a source of so many.
+
+    A document of one word must not become a paragraph, nor be forced to be longer than it is.
+    """
+    longest = min(config.max_tokens, 2 * source_tokens + 8)
+    return min(config.min_tokens, source_tokens, longest), longest
+
+
+@torch.inference_mode()
+def generate(
+    model: PointerGenerator,
+    batch: SourceBatch,
+    config: DecodeConfig,
+    *,
+    exempt_ids: Collection[int] = (),
+) -> list[list[Hypothesis]]:
+    """The best hypotheses of each document, best first.
+
+    The model is used as it is: call `eval()` before. `exempt_ids` may repeat in any n-gram.
+    """
+    state = model.encode(
+        batch.source_ids, batch.source_extended_ids, batch.source_mask, batch.max_source_oovs
+    )
+    limits = [length_limits(config, int(n)) for n in batch.source_mask.sum(-1).tolist()]
+    lows: Sequence[int] = [low for low, _ in limits]
+    highs: Sequence[int] = [high for _, high in limits]
+    step = ModelStep(model)
+    if config.beam_size == 1:
+        return greedy_search(
+            step,
+            state,
+            documents=len(batch),
+            min_tokens=lows,
+            max_tokens=highs,
+            bos_id=BOS_ID,
+            eos_id=EOS_ID,
+            banned_ids=NEVER_PRODUCED,
+            no_repeat_ngram=config.no_repeat_ngram,
+            exempt_ids=exempt_ids,
+        )
+    return beam_search(
+        step,
+        state,
+        documents=len(batch),
+        beam_size=config.beam_size,
+        min_tokens=lows,
+        max_tokens=highs,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        banned_ids=NEVER_PRODUCED,
+        length_alpha=config.length_alpha,
+        no_repeat_ngram=config.no_repeat_ngram,
+        exempt_ids=exempt_ids,
+        n_best=config.n_best,
+    )

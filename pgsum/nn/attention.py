@@ -1,0 +1,128 @@
+"""Attention as one general thing, and the relevance functions it may use.
+
+weights = softmax(relevance(query, keys)); context = weights @ values.
+Nothing is remembered between calls: the keys are projected once per source and handed back in.
+"""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+class AttentionOutput(NamedTuple):
+    """What was read, and how much from where; padding has a weight of exactly 0."""
+
+    context: Float[Tensor, "batch steps encoder"]
+    attention: Float[Tensor, "batch steps source"]
+    log_attention: Float[Tensor, "batch steps source"]
+
+
+def masked_log_softmax(
+    scores: Float[Tensor, "batch steps source"], mask: Bool[Tensor, "batch source"]
+) -> Float[Tensor, "batch steps source"]:
+    """Log-softmax over real tokens, in float32 at least; on padding the least finite number.
+
+    The mask is applied before the softmax, so nothing is renormalised; the least finite number
+    rather than minus infinity, so that no gradient is ever NaN.
+    """
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    least = torch.finfo(scores.dtype).min
+    return torch.where(mask[:, None], scores, least).log_softmax(-1).clamp(min=least)
+
+
+class GeneralRelevance(nn.Module):
+    """query . W . key.  Luong et al. 2015, eq. 8 (general)."""
+
+    def __init__(self, query_size: int, encoder_size: int, *, coverage: bool = False) -> None:
+        super().__init__()
+        self.key = nn.Linear(encoder_size, query_size, bias=False)
+        # A bilinear form has no place for coverage inside it: it is added to the score, scaled.
+        self.coverage = nn.Parameter(torch.zeros(1)) if coverage else None
+
+    def project_keys(
+        self, states: Float[Tensor, "batch source encoder"]
+    ) -> Float[Tensor, "batch source query"]:
+        keys: Tensor = self.key(states)
+        return keys
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch steps query"],
+        keys: Float[Tensor, "batch source query"],
+        coverage: Float[Tensor, "batch source"] | None,
+    ) -> Float[Tensor, "batch steps source"]:
+        scores = torch.bmm(query, keys.transpose(1, 2))
+        if coverage is not None and self.coverage is not None:
+            scores = scores + self.coverage * coverage[:, None]
+        return scores
+
+
+class AdditiveRelevance(nn.Module):
+    """v . tanh(W_h key + W_s query + w_c coverage + b).
+
+    Bahdanau et al. 2015, eq. 6, with the coverage of See et al. 2017, eq. 11.
+    """
+
+    def __init__(
+        self,
+        query_size: int,
+        encoder_size: int,
+        attention_size: int,
+        *,
+        coverage: bool = False,
+    ) -> None:
+        super().__init__()
+        self.key = nn.Linear(encoder_size, attention_size, bias=False)
+        self.query = nn.Linear(query_size, attention_size)
+        self.coverage = nn.Linear(1, attention_size, bias=False) if coverage else None
+        self.v = nn.Linear(attention_size, 1, bias=False)
+
+    def project_keys(
+        self, states: Float[Tensor, "batch source encoder"]
+    ) -> Float[Tensor, "batch source attention"]:
+        keys: Tensor = self.key(states)
+        return keys
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch steps query"],
+        keys: Float[Tensor, "batch source attention"],
+        coverage: Float[Tensor, "batch source"] | None,
+    ) -> Float[Tensor, "batch steps source"]:
+        if coverage is not None and self.coverage is not None:
+            keys = keys + self.coverage(coverage[..., None])
+        # Step by step: a table of batch x steps x source x attention would not fit.
+        steps = self.query(query).unbind(1)
+        return torch.stack(
+            [self.v(torch.tanh(keys + step[:, None])).squeeze(-1) for step in steps], dim=1
+        )
+
+
+class Attention(nn.Module):
+    """Where to look, by `relevance`, and what is read there."""
+
+    def __init__(self, relevance: GeneralRelevance | AdditiveRelevance) -> None:
+        super().__init__()
+        self.relevance = relevance
+
+    def project_keys(
+        self, states: Float[Tensor, "batch source encoder"]
+    ) -> Float[Tensor, "batch source key"]:
+        """What the queries are compared with, once per source."""
+        return self.relevance.project_keys(states)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch steps query"],
+        keys: Float[Tensor, "batch source key"],
+        values: Float[Tensor, "batch source encoder"],
+        mask: Bool[Tensor, "batch source"],
+        coverage: Float[Tensor, "batch source"] | None = None,
+    ) -> AttentionOutput:
+        """Several steps at once where they do not depend on each other: coverage is one step's."""
+        log_attention = masked_log_softmax(self.relevance(query, keys, coverage), mask)
+        attention = log_attention.exp()
+        context = torch.bmm(attention.to(values.dtype), values)
+        return AttentionOutput(context, attention, log_attention)

@@ -1,0 +1,183 @@
+"""The pointer-generator: an encoder, a decoder that attends, and the mixture of the two ways to say a word.
+
+Knows ids and tensors. The words behind the ids, and search, are others' business.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pgsum.nn.decoder import DecoderOutput, DecoderState, EncodedSource, RecurrentDecoder
+from pgsum.nn.encoder import Bridge, RecurrentEncoder
+from pgsum.nn.loss import Loss, gold_vocab_log_probs, masked_mean
+from pgsum.nn.pointer import extended_log_probs, first_positions, gold_log_probs
+
+
+class PointerGenerator(nn.Module):
+    """See et al. 2017, and the simpler members of its family.
+
+    One embedding table serves source and target. `unk_id` stands for each word outside the
+    vocabulary wherever a word is read; extended ids only ever name what is pointed at.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedding: nn.Embedding,
+        encoder: RecurrentEncoder,
+        bridge: Bridge,
+        decoder: RecurrentDecoder,
+        projection: nn.Linear,
+        unk_id: int,
+        coverage_weight: float,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.encoder = encoder
+        self.bridge = bridge
+        self.decoder = decoder
+        self.projection = projection
+        self.unk_id = unk_id
+        self.coverage_weight = coverage_weight
+        self.dropout = dropout
+
+    @property
+    def vocab_size(self) -> int:
+        return self.embedding.num_embeddings
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it can copy."""
+        return self.decoder.gate is not None
+
+    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens embedding"]:
+        """Vectors of ids; an extended id, which has none, reads as UNK."""
+        known = torch.where(ids < self.vocab_size, ids, self.unk_id)
+        return F.dropout(self.embedding(known), self.dropout, self.training)
+
+    def encode(
+        self,
+        source_ids: Int[Tensor, "batch source"],
+        source_extended_ids: Int[Tensor, "batch source"],
+        source_mask: Bool[Tensor, "batch source"],
+        max_source_oovs: int,
+    ) -> DecoderState:
+        """The state before the first step: each source read and its keys projected, once."""
+        encoded = self.encoder(self.embed(source_ids), source_mask)
+        hidden, cell = self.bridge(encoded)
+        values = F.dropout(encoded.states, self.dropout, self.training)
+        source = EncodedSource(
+            keys=self.decoder.attention.project_keys(values),
+            values=values,
+            mask=source_mask,
+            extended_ids=source_extended_ids,
+            first=first_positions(source_extended_ids),
+            document=torch.arange(len(source_ids), device=source_ids.device),
+            max_source_oovs=max_source_oovs,
+        )
+        return DecoderState(
+            hidden=hidden,
+            cell=cell,
+            context=torch.zeros_like(values[:, 0]),
+            coverage=torch.zeros_like(source_mask, dtype=torch.promote_types(values.dtype, torch.float32)),
+            source=source,
+        )
+
+    def teacher_forced(
+        self, state: DecoderState, target_input_ids: Int[Tensor, "batch target"]
+    ) -> DecoderOutput:
+        """Every step's output when the gold words are read."""
+        output, _ = self.decoder(self.embed(target_input_ids), state)
+        return output
+
+    def loss(
+        self,
+        state: DecoderState,
+        target_input_ids: Int[Tensor, "batch target"],
+        target_extended_ids: Int[Tensor, "batch target"],
+        target_mask: Bool[Tensor, "batch target"],
+    ) -> Loss:
+        """The loss of a batch whose sources `state` has read.
+
+        The output projection runs over real target tokens only, and only the gold word's part of
+        the mixture is computed. A gold word that is neither in the vocabulary nor in the source has
+        no probability to raise: it stays out of the likelihood and of its denominator. Without a
+        pointer a gold word that is in the source alone is learned as UNK.
+        """
+        output = self.teacher_forced(state, target_input_ids)
+        learned = target_mask & (target_extended_ids != self.unk_id)
+        gold = target_extended_ids[learned]
+        if not self.pointer:
+            gold = torch.where(gold < self.vocab_size, gold, self.unk_id)
+        sources = learned.nonzero()[:, 0]
+        log_p_vocab = gold_vocab_log_probs(
+            output.features[learned],
+            self.projection.weight,
+            self.projection.bias,
+            torch.where(gold < self.vocab_size, gold, self.unk_id),
+        )
+        if self.pointer:
+            log_probs = gold_log_probs(
+                log_p_vocab,
+                output.log_attention[learned],
+                output.gate[learned].to(log_p_vocab.dtype),
+                state.source.extended_ids[sources],
+                gold,
+                vocab_size=self.vocab_size,
+            )
+        else:
+            log_probs = log_p_vocab
+        nll = -log_probs.sum() / max(len(gold), 1)
+        coverage = masked_mean(output.coverage_loss, target_mask)
+        weight = self.coverage_weight if self.decoder.coverage else 0.0
+        return Loss(
+            total=nll + weight * coverage,
+            nll=nll.detach(),
+            coverage=coverage.detach(),
+            unreachable=1 - learned.sum() / target_mask.sum(),
+            p_gen=masked_mean(output.gate.detach().sigmoid(), target_mask),
+            tokens=len(gold),
+        )
+
+    def step(
+        self, last_ids: Int[Tensor, " rows"], state: DecoderState
+    ) -> tuple[
+        Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"], DecoderOutput, DecoderState
+    ]:
+        """One step of search: log P over the vocabulary and over the OOVs, and the next state."""
+        output, following = self.decoder(self.embed(last_ids[:, None]), state)
+        log_p_vocab = self.projection(output.features[:, 0]).log_softmax(-1)
+        vocab_log_probs, oov_log_probs = extended_log_probs(
+            log_p_vocab,
+            output.attention[:, 0],
+            output.gate[:, 0],
+            state.source.extended_ids,
+            state.source.first,
+            state.source.max_source_oovs,
+        )
+        return vocab_log_probs, oov_log_probs, output, following
+
+
+def initialise_see2017(model: PointerGenerator) -> None:
+    """The starting weights of See et al.'s released code.
+
+    LSTMs uniform in +-0.02 with a forget bias of 1; embedding, bridge and output layers normal with
+    a deviation of 1e-4, cut at two; attention, input and gate matrices Glorot uniform; biases 0.
+    """
+    narrow = [model.embedding, model.bridge, model.decoder.output, model.projection]
+    for name, parameter in model.named_parameters():
+        if "lstm.weight" in name:
+            nn.init.uniform_(parameter, -0.02, 0.02)
+        elif parameter.dim() == 1:
+            nn.init.zeros_(parameter)
+            if "lstm.bias_ih" in name:
+                size = len(parameter) // 4
+                nn.init.ones_(parameter.data[size : 2 * size])
+        else:
+            nn.init.xavier_uniform_(parameter)
+    for module in narrow:
+        for parameter in module.parameters():
+            if parameter.dim() == 2:
+                nn.init.trunc_normal_(parameter, std=1e-4, a=-2e-4, b=2e-4)

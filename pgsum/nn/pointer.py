@@ -1,0 +1,68 @@
+"""The mixture of generating and copying, only where it is asked for.
+
+P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of attention on w.  See et al. 2017, eq. 9.
+Everything is in log space; the whole mixture over the extended vocabulary is never built.
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def gold_log_probs(
+    log_p_vocab: Float[Tensor, " tokens"],
+    log_attention: Float[Tensor, "tokens source"],
+    gate: Float[Tensor, " tokens"],
+    source_extended_ids: Int[Tensor, "tokens source"],
+    gold_extended_ids: Int[Tensor, " tokens"],
+    *,
+    vocab_size: int,
+) -> Float[Tensor, " tokens"]:
+    """log P of each gold word; `log_p_vocab` is its log P_vocab where it is in the vocabulary.
+
+    A gold word must be in the vocabulary or in its source. Where it is not on one of the two sides,
+    that side counts as the least finite number: no log of 0, no NaN in the gradient.
+    """
+    least = torch.finfo(log_attention.dtype).min
+    on_gold = source_extended_ids == gold_extended_ids[:, None]
+    log_copy = torch.where(on_gold, log_attention, least).logsumexp(-1)
+    log_generate = torch.where(gold_extended_ids < vocab_size, log_p_vocab, least)
+    return torch.logaddexp(F.logsigmoid(gate) + log_generate, F.logsigmoid(-gate) + log_copy)
+
+
+def first_positions(ids: Int[Tensor, "batch source"]) -> Int[Tensor, "batch source"]:
+    """Of each position, the first one in its row that holds the same id."""
+    ordered, order = ids.sort(dim=1, stable=True)
+    places = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+    begins = F.pad(ordered[:, 1:] != ordered[:, :-1], (1, 0), value=True)
+    run = torch.where(begins, places, 0).cummax(dim=1).values
+    return torch.empty_like(order).scatter(1, order, order.gather(1, run))
+
+
+def extended_log_probs(
+    log_p_vocab: Float[Tensor, "rows vocab"],
+    attention: Float[Tensor, "rows source"],
+    gate: Float[Tensor, " rows"],
+    source_extended_ids: Int[Tensor, "rows source"],
+    first: Int[Tensor, "rows source"],
+    max_source_oovs: int,
+) -> tuple[Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"]]:
+    """log P of the whole vocabulary and, apart from it, of the source's OOVs.
+
+    Only the source's own words gain from copying, so only their entries are touched. `first` is
+    `first_positions(source_extended_ids)`: where a word stands several times, its shares are added.
+    """
+    vocab_size = log_p_vocab.shape[1]
+    on_word = torch.zeros_like(attention).scatter_add(1, first, attention).gather(1, first)
+    log_copy = F.logsigmoid(-gate)[:, None] + on_word.log()
+    # Each table has one column more, cut off at the end, which takes the other table's words.
+    known = source_extended_ids < vocab_size
+    in_vocab = torch.where(known, source_extended_ids, vocab_size)
+    vocab_log_probs = F.pad(F.logsigmoid(gate)[:, None] + log_p_vocab, (0, 1), value=-torch.inf)
+    both = torch.logaddexp(vocab_log_probs.gather(1, in_vocab), log_copy)
+    vocab_log_probs = vocab_log_probs.scatter(1, in_vocab, both)
+    as_oov = torch.where(known, max_source_oovs, source_extended_ids - vocab_size)
+    oov_log_probs = attention.new_full((len(attention), max_source_oovs + 1), -torch.inf)
+    oov_log_probs = oov_log_probs.scatter(1, as_oov, log_copy)
+    return vocab_log_probs[:, :vocab_size], oov_log_probs[:, :max_source_oovs]

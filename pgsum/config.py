@@ -1,18 +1,31 @@
 """Every setting as a typed dataclass, and `load_config`, the only code that knows Hydra.
 
-A leaf of the house: it imports nothing of ours but `errors`, and nothing heavy at import time.
-Each dataclass checks its own ranges when it is made; `load_config` turns `conf/*.yaml` and
-`key=value` overrides into one `Config`.
+A leaf of the house: it imports nothing of ours but what reads, checks and refuses one value, and
+nothing heavy at import time. Each dataclass checks its own ranges when it is made; `load_config`
+turns `conf/*.yaml` and `key=value` overrides into one `Config`.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pgsum.errors import ConfigError, ModelError
+from pgsum.plain_yaml import Line, Value, read_plain_yaml, written
+from pgsum.settings import Range, Section, Setting, own_settings, shown, unknown_key
+
+Natural = Annotated[int, Range(0)]
+Count = Annotated[int, Range(1)]
+Share = Annotated[float, Range(0, 1)]
 
 
 @dataclass
-class DataConfig:
+class DataConfig(Section, prefix="data."):
     """Which corpus, and how its files are read."""
 
-    name: str = "docstrings"
+    name: Literal["docstrings", "files"] = "docstrings"
     """`docstrings`, the built-in corpus, or `files`, your own."""
     root: str | None = None
     """A folder that holds train, validation and test files."""
@@ -30,139 +43,191 @@ class DataConfig:
     """The column that holds the id; `id` where there is one, else the row's number."""
     encoding: str | None = None
     """The files' encoding; UTF-8, or what a byte order mark says, where not given."""
-    reference: str = "error"
+    reference: Literal["error", "first"] = "error"
     """Several references in training data: `error`, or `first` to train on the first."""
-    holdout: float = 0.05
+    holdout: Annotated[float, Range(above=0, below=1)] = 0.05
     """Share of the training pairs held out, by a hash of the document, where no file is given."""
-    on_bad: str = "error"
+    on_bad: Literal["error", "skip"] = "error"
     """A bad row: `error` stops, `skip` counts it and goes on."""
-    max_chars: int = 1_000_000
+    max_chars: Count = 1_000_000
     """Characters of a document that are read; what follows is cut, and counted."""
-    max_pairs: int | None = None
+    max_pairs: Count | None = None
     """Train on the first so many pairs only."""
-    workers: int | None = None
+    workers: Count | None = None
     """Processes that read, parse and tokenise; as many as there are cores where not given."""
+
+    def check_together(self) -> None:
+        for name in ("root", "train", "validation", "test"):
+            if self.name != "files" and getattr(self, name) is not None:
+                raise ConfigError(
+                    f"data.{name} names a file or folder, but the corpus is data.name={self.name}.",
+                    where=f"data.{name}",
+                    hint="add data=files",
+                )
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError):
+                raise ConfigError(
+                    f"data.encoding is {shown(self.encoding)}, which is no text encoding.",
+                    where="data.encoding",
+                    hint="for example data.encoding=latin-1",
+                ) from None
 
 
 @dataclass
-class TextConfig:
+class TextConfig(Section, prefix="text."):
     """From text to ids."""
 
     lowercase: bool = True
     """Look words up in lower case; a summary still comes back in the case a person would write."""
-    vocab_size: int = 20_000
+    vocab_size: Annotated[int, Range(5, 10_000_000)] = 20_000
     """Words of the fixed vocabulary, its 4 special tokens included."""
-    min_count: int = 2
+    min_count: Count = 2
     """Words seen less often stay out of the vocabulary; a pointer can still copy them."""
-    max_source_tokens: int = 400
+    max_source_tokens: Count = 400
     """Tokens of a document that the model reads; what follows is cut, and counted."""
-    max_target_tokens: int = 100
+    max_target_tokens: Count = 100
     """Tokens of a reference that are learned."""
 
 
 @dataclass
-class ModelConfig:
-    """What is computed; `spec` of each axis in ARCHITECTURE.md."""
+class ModelConfig(Section, prefix="model."):
+    """What is computed; each axis is described in ARCHITECTURE.md."""
 
     name: str = "pointer_generator"
     """The preset these settings began as."""
-    embedding_size: int = 128
-    hidden_size: int = 256
+    embedding_size: Annotated[int, Range(1, 65_536)] = 128
+    """Of a word; source and target share one table."""
+    hidden_size: Annotated[int, Range(1, 65_536)] = 256
     """Of the encoder in each direction, and of the decoder."""
-    layers: int = 1
+    layers: Annotated[int, Range(1, 64)] = 1
     """Layers of the encoder; the decoder has one."""
-    attention: str = "general"
+    attention: Literal["general", "additive"] = "general"
     """`general` (s.W.h) or `additive` (v.tanh(W_h h + W_s s + b))."""
-    attention_size: int = 512
+    attention_size: Annotated[int, Range(1, 65_536)] = 512
     """Of the additive form."""
-    query: str = "hidden"
+    query: Literal["hidden", "cell"] = "hidden"
     """What asks: the decoder's `hidden` state, or `cell` and hidden together (See et al. 2017)."""
     input_feeding: bool = False
     """The last context joins the next input."""
     output_activation: bool = True
     """tanh between [hidden; context] and the output projection (Luong et al. 2015, eq. 5)."""
-    output_size: int | None = None
+    output_size: Annotated[int, Range(1, 65_536)] | None = None
     """Size of that layer; the embedding's where not given."""
     pointer: bool = True
     """Copy gate and mixture over the extended vocabulary."""
-    coverage: str = "none"
+    coverage: Literal["none", "from_start"] = "none"
     """`none` or `from_start`."""
-    coverage_weight: float = 1.0
+    coverage_weight: Annotated[float, Range(0)] = 1.0
     """Of the coverage loss beside the likelihood."""
     tie_embeddings: bool = True
     """The output projection is the embedding table."""
-    dropout: float = 0.3
-    initialisation: str = "torch"
+    dropout: Annotated[float, Range(0, below=1)] = 0.3
+    """Share of activations dropped in training."""
+    initialisation: Literal["torch", "see2017"] = "torch"
     """`torch`, or `see2017` (MODEL of See et al.: uniform LSTM, truncated normal outputs)."""
 
+    def check_together(self) -> None:
+        if self.tie_embeddings and self.output_size not in (None, self.embedding_size):
+            raise ConfigError(
+                f"model.output_size ({self.output_size}) must equal model.embedding_size "
+                f"({self.embedding_size}) while model.tie_embeddings is true.",
+                where="model.output_size",
+                hint="set model.tie_embeddings=false, or leave model.output_size out",
+            )
+
 
 @dataclass
-class DecodeConfig:
+class DecodeConfig(Section, prefix="decode."):
     """Search."""
 
-    beam_size: int = 4
+    beam_size: Annotated[int, Range(1, 1024)] = 4
     """Hypotheses kept at each step; 1 is greedy."""
-    min_tokens: int = 1
+    min_tokens: Natural = 1
     """The end is forbidden before so many tokens; capped by the source's length."""
-    max_tokens: int = 100
-    length_alpha: float = 1.0
+    max_tokens: Annotated[int, Range(1, 100_000)] = 100
+    """A summary ends after so many tokens at the latest."""
+    length_alpha: Annotated[float, Range(0)] = 1.0
     """Strength of the length penalty (Wu et al. 2016); 0 prefers short summaries."""
-    no_repeat_ngram: int = 3
+    no_repeat_ngram: Natural = 3
     """No n-gram of this size twice in a summary; 0 allows it."""
-    n_best: int = 1
+    n_best: Count = 1
     """Hypotheses returned per document, at most `beam_size`."""
-    batch_size: int = 16
+    batch_size: Count = 16
     """Documents decoded together."""
+
+    def check_together(self) -> None:
+        if self.min_tokens > self.max_tokens:
+            raise ConfigError(
+                f"decode.min_tokens ({self.min_tokens}) must not exceed "
+                f"decode.max_tokens ({self.max_tokens}).",
+                where="decode.min_tokens",
+                hint="lower the one or raise the other",
+            )
+        if self.n_best > self.beam_size:
+            raise ConfigError(
+                f"decode.n_best ({self.n_best}) must not exceed "
+                f"decode.beam_size ({self.beam_size}).",
+                where="decode.n_best",
+                hint=f"decode.beam_size={self.n_best} searches wide enough",
+            )
 
 
 @dataclass
-class OptimConfig:
+class OptimConfig(Section, prefix="optim."):
     """The optimizer and its schedule."""
 
-    name: str = "adam"
+    name: Literal["adam", "adagrad"] = "adam"
     """`adam` or `adagrad`."""
-    lr: float = 2e-3
-    accumulator: float = 0.1
+    lr: Annotated[float, Range(above=0)] = 2e-3
+    """The learning rate after the warm-up."""
+    accumulator: Annotated[float, Range(0)] = 0.1
     """Adagrad's initial accumulator."""
-    weight_decay: float = 0.0
-    clip_norm: float = 2.0
+    weight_decay: Annotated[float, Range(0)] = 0.0
+    """Pull of every weight towards 0."""
+    clip_norm: Annotated[float, Range(0)] = 2.0
     """Largest norm of all gradients together; 0 does not clip."""
-    warmup_steps: int = 100
-    decay: str = "linear"
-    """After the warm-up: `none`, `linear` or `cosine`, down to `final_lr` at `trainer.max_steps`."""
-    final_lr: float = 0.05
+    warmup_steps: Natural = 100
+    """Steps in which the learning rate rises from 0."""
+    decay: Literal["none", "linear", "cosine"] = "linear"
+    """After the warm-up: `none`, `linear` or `cosine`, reaching `final_lr` at the last step."""
+    final_lr: Share = 0.05
     """As a share of `lr`."""
 
 
 @dataclass
-class TrainerConfig:
+class TrainerConfig(Section, prefix="trainer."):
     """How long, on what, and how often it is looked at."""
 
-    max_steps: int = 2000
-    batch_size: int = 32
+    max_steps: Count = 2000
+    """Updates of the weights."""
+    batch_size: Count = 32
     """Pairs in a batch, at most."""
-    batch_tokens: int = 16_384
+    batch_tokens: Count = 16_384
     """Padded source and target tokens in a batch, at most."""
-    validate_every: int = 500
+    validate_every: Count = 500
     """Steps between validations by search."""
-    validation_pairs: int = 200
+    validation_pairs: Count = 200
     """Pairs of the fixed validation sample."""
-    patience: int = 0
+    patience: Natural = 0
     """Stop after so many validations without a better score; 0 never."""
-    metric: str = "rouge1"
+    metric: Literal["rouge1", "rouge2", "rougeL", "rougeLsum", "rouge_mean"] = "rouge1"
     """Chooses the best: `rouge1`, `rouge2`, `rougeL`, `rougeLsum` or `rouge_mean` (of 1, 2, L)."""
-    precision: str = "auto"
+    precision: Literal["float32", "bfloat16", "auto"] = "auto"
     """`float32`, `bfloat16` (products only; the loss stays float32) or `auto`."""
-    accelerator: str = "auto"
+    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`, `cpu` or `gpu`."""
-    threads: int | None = None
+    threads: Annotated[int, Range(1, 1024)] | None = None
     """Threads for tensors; as many as there are cores where not given."""
-    seed: int = 1
-    log_every: int = 10
+    seed: Annotated[int, Range(0, 2**32 - 1)] = 1
+    """Of all that is drawn: initial weights, order of batches, dropout."""
+    log_every: Count = 10
+    """Steps between lines of metrics.jsonl."""
 
 
 @dataclass
-class Config:
+class Config(Section):
     """All settings of a run."""
 
     data: DataConfig = field(default_factory=DataConfig)
@@ -173,3 +238,174 @@ class Config:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     name: str | None = None
     """Name of the run; the corpus's where not given."""
+
+    def check_together(self) -> None:
+        # The name becomes that of a folder, on any system.
+        if self.name is not None and (set(self.name) & set('/\\:*?"<>|') or self.name[0] == "."):
+            raise ConfigError(
+                f"name is {shown(self.name)}: a folder is called after it, so it must not begin "
+                'with a dot nor hold any of / \\ : * ? " < > |.',
+                where="name",
+                hint="--out=FOLDER puts a run elsewhere",
+            )
+
+
+GROUPS = ("data", "text", "model", "decode", "optim", "trainer", "experiment")
+"""Folders of `conf/`: each holds the options of `GROUP=OPTION`."""
+
+
+def load_config(overrides: Sequence[str] = (), *, files: Sequence[Path] = ()) -> Config:
+    """The settings: defaults < files of the chosen groups < experiment < `files` < `overrides`.
+
+    An override is `key=value`, its value taken as it stands (blanks, commas and all; `null` is no
+    value), or `GROUP=OPTION`. Raises ConfigError with the key, the limit and what came.
+    """
+    settings = all_settings()
+    choices: dict[str, str] = {}
+    last: list[Line] = []
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not key or not equals:
+            raise ConfigError(
+                f"{shown(override)} is not a setting: it must be KEY=VALUE.",
+                hint="for example optim.lr=0.001",
+            )
+        if key in GROUPS:
+            choices[key] = _option(key, value)
+        else:
+            last.append(Line(key, None if value == "null" else value, where=key))
+    values: dict[str, Value] = {}
+    for line in [*_compose(choices), *(x for f in files for x in read_plain_yaml(f)), *last]:
+        if line.key in GROUPS:
+            raise ConfigError(
+                f"{line.key} is a group of settings, not one setting.",
+                where=line.where,
+                hint=f"choose it on the command line: {line.key}={line.value}",
+            )
+        if line.key not in settings:
+            raise unknown_key(line.key, settings, where=line.where)
+        values[line.key] = settings[line.key].read(line.value, where=line.where)
+    return _build(values)
+
+
+@cache
+def all_settings() -> Mapping[str, Setting]:
+    """Every setting by its full key."""
+    sections = [*_sections().values(), Config]
+    return {setting.key: setting for section in sections for setting in own_settings(section)}
+
+
+def conf_folder() -> Path:
+    """Where `conf/` is: inside an installed package, beside it in a checkout."""
+    here = Path(__file__).resolve().parent
+    return here / "conf" if (here / "conf").is_dir() else here.parent / "conf"
+
+
+def group_options(group: str) -> list[str]:
+    """What may be chosen as `group=`."""
+    return sorted(path.stem for path in (conf_folder() / group).glob("*.yaml"))
+
+
+def to_yaml(config: Config, *, commented: bool = True) -> str:
+    """A complete file of settings, from which `load_config(files=[...])` makes the same again."""
+    lines = []
+    for section_name, section in [("", Config), *_sections().items()]:
+        part = getattr(config, section_name) if section_name else config
+        indent = "  " if section_name else ""
+        if section_name:
+            about = f"  # {section.__doc__}" if commented else ""
+            lines += ["", f"{section_name}:{about}"]
+        for setting in own_settings(section):
+            if commented and setting.meaning:
+                lines.append(f"{indent}# {setting.meaning}")
+            lines.append(f"{indent}{setting.name}: {written(getattr(part, setting.name))}")
+    return "\n".join(lines) + "\n"
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Sections and settings as plain values, for JSON."""
+    return asdict(config)
+
+
+def from_dict(data: Mapping[str, Any]) -> Config:
+    """What `to_dict` gave; a setting it lacks takes its default.
+
+    Raises ModelError for an unknown key or a value out of range: it is read from a bundle.
+    """
+    settings = all_settings()
+    values: dict[str, Value] = {}
+    unknown = []
+    for key, value in _flat(data):
+        if key not in settings:
+            unknown.append(key)
+        else:
+            values[key] = value
+    if unknown:
+        raise ModelError(
+            f"The model's settings hold keys this version does not know: {', '.join(unknown)}.",
+            hint="a newer pgsum may have written it: upgrade pgsum",
+        )
+    try:
+        return _build({key: settings[key].read(value, where=key) for key, value in values.items()})
+    except ConfigError as error:
+        raise ModelError(
+            f"The model's settings are damaged: {error.message}", where=error.where
+        ) from error
+
+
+@cache
+def _sections() -> Mapping[str, type]:
+    return {
+        f.name: f.type for f in fields(Config) if isinstance(f.type, type) and f.default is MISSING
+    }
+
+
+def _build(values: Mapping[str, Value]) -> Config:
+    def own(section: type) -> dict[str, Value]:
+        return {s.name: values[s.key] for s in own_settings(section) if s.key in values}
+
+    parts = {name: section(**own(section)) for name, section in _sections().items()}
+    return Config(**parts, **own(Config))  # type: ignore[arg-type]  # checked by its own fields
+
+
+def _option(group: str, value: str) -> str:
+    options = group_options(group)
+    if value not in options:
+        near = get_close_matches(value, options, n=1)
+        raise ConfigError(
+            f"{group}={value} is not a choice: {group} is one of {', '.join(options)}.",
+            where=group,
+            hint=f"did you mean {group}={near[0]}?"
+            if near
+            else f"for example {group}={options[0]}",
+        )
+    return value
+
+
+def _compose(choices: Mapping[str, str]) -> Iterator[Line]:
+    """What Hydra makes of `conf/` under these choices; nothing in it is interpolated."""
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf import OmegaConf
+
+    # Hydra keeps one state per process: a program that itself runs under Hydra gets its own back.
+    state = GlobalHydra.instance()
+    outer, state.hydra = state.hydra, None
+    try:
+        with initialize_config_dir(str(conf_folder()), version_base="1.3"):
+            composed = compose("config", [f"{key}={option}" for key, option in choices.items()])
+    except HydraException as error:
+        raise ConfigError(f"{error}", where=str(conf_folder())) from error
+    finally:
+        state.hydra = outer
+    for key, value in _flat(OmegaConf.to_container(composed, resolve=False)):
+        yield Line(key, value, where=f"{conf_folder()}: {key}")
+
+
+def _flat(data: Any) -> Iterator[tuple[str, Any]]:
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{key}.{name}", inner) for name, inner in value.items())
+        else:
+            yield str(key), value

@@ -1,0 +1,224 @@
+"""The built-in corpus: the prose of docstrings -> their first lines, from the packages here.
+
+Harvests the standard library and the installed packages by reading their source as text: nothing
+is imported or executed. The same environment always gives the same pairs.
+"""
+
+import ast
+import hashlib
+import os
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from pgsum.data.docstring_prose import read_docstring
+from pgsum.data.records import Pair
+from pgsum.errors import DataError
+
+MIN_PAIRS = 2_000
+SPLITS = ("train", "validation", "test")
+
+_HELD_OUT_SHARE = 0.05
+_HELD_OUT_PAIRS = 1_000
+_SHINGLE_WORDS = 8
+_SHARED_SHINGLES = 0.25
+
+# Tests say little of use; copies of other packages say everything twice; ours would make results
+# depend on our own code.
+_SKIPPED_PARTS = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
+_COPIES = {"_vendor", "vendor", "vendored", "third_party", "_distutils"}
+_SKIPPED_PACKAGES = {"pgsum", "pgsum_tests", "pydoc_data", "ensurepip"}
+
+_WORD = re.compile(r"\w+")
+_MIN_BODY_WORDS, _MAX_BODY_WORDS = 8, 400
+_MIN_LINE_WORDS, _MAX_LINE_WORDS = 3, 30
+
+
+class SourceFile(NamedTuple):
+    """A file of Python source and its dotted module name."""
+
+    path: Path
+    module: str
+
+
+class Documented(NamedTuple):
+    """One documented thing: its module, its dotted name, the prose about it and its first line."""
+
+    module: str
+    name: str
+    body: str
+    first_line: str
+
+
+def find_source_files() -> list[SourceFile]:
+    """Every source file of the standard library and the installed packages, sorted by module."""
+    found: dict[str, SourceFile] = {}
+    for key in ("stdlib", "platstdlib", "purelib", "platlib"):
+        root = Path(sysconfig.get_path(key))
+        for path in _python_files(root):
+            parts = path.relative_to(root).with_suffix("").parts
+            if parts[0] in _SKIPPED_PACKAGES:
+                continue
+            module = ".".join(parts).removesuffix(".__init__")
+            found.setdefault(module, SourceFile(path, module))
+    return [found[module] for module in sorted(found)]
+
+
+def fingerprint(files: Sequence[SourceFile]) -> str:
+    """Of the files' content and names; where they lie and when they were written does not count."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.module.encode("utf-8", "surrogateescape") + b"\0")
+        digest.update(hashlib.sha256(_read_bytes(file.path)).digest())
+    return digest.hexdigest()
+
+
+def harvest(files: Sequence[SourceFile], *, workers: int | None = None) -> dict[str, list[Pair]]:
+    """Pairs of each split. No module and no near copy of a document is in two of them.
+
+    Raises DataError where `files` hold fewer than `MIN_PAIRS` pairs.
+    """
+    documented = _without_repeated_first_lines(_parse_all(files, workers or os.cpu_count() or 1))
+    if len(documented) < MIN_PAIRS:
+        raise DataError(
+            f"The packages installed here hold {len(documented):,} documented functions and "
+            f"classes fit for training, and {MIN_PAIRS:,} are needed.",
+            where="data.name=docstrings",
+            hint="Install packages with many docstrings (pip install scipy scikit-learn sympy "
+            "networkx), or train on your own files: pgsum train data.train=FILE",
+        )
+    splits = _split_by_module(documented)
+    test = splits["test"]
+    validation = _without_near_copies(splits["validation"], of=test)
+    train = _without_near_copies(splits["train"], of=test + validation)
+    kept = {"train": train, "validation": validation, "test": test}
+    return {split: [_pair(item) for item in kept[split]] for split in SPLITS}
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = [name for name in subfolders if name not in _SKIPPED_PARTS | _COPIES]
+        for name in names:
+            if name.endswith(".py") and not name.startswith("test_") and name != "conftest.py":
+                yield Path(folder, name)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # a dangling link, or not ours to read: as if it were not installed
+        return b""
+
+
+# --- one file -------------------------------------------------------------------------------------
+
+
+def _parse_all(files: Sequence[SourceFile], workers: int) -> Iterator[Documented]:
+    if workers == 1 or len(files) < 100:
+        for file in files:
+            yield from _parse(file)
+        return
+    # Fresh processes: a fork would copy the locks that threads of the parent hold.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for batch in pool.map(_parse, files, chunksize=32):
+            yield from batch
+
+
+def _parse(file: SourceFile) -> list[Documented]:
+    content = _read_bytes(file.path)
+    if b'"""' not in content and b"'''" not in content:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # their invalid escapes are not ours to report
+        try:
+            tree = ast.parse(content)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []  # templates, other Pythons' syntax: not a module that could be imported
+    return [
+        Documented(file.module, name, *texts)
+        for name, docstring in _docstrings(tree, file.module)
+        if (texts := _fit(docstring)) is not None
+    ]
+
+
+def _docstrings(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
+    """Dotted names and docstrings: `json.decoder`, `decoder.JSONDecoder`, `JSONDecoder.decode`."""
+    if docstring := ast.get_docstring(tree, clean=False):
+        yield module, docstring
+    pending: list[tuple[str, ast.AST]] = [(module.rpartition(".")[2], tree)]
+    while pending:
+        owner, node = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                if docstring := ast.get_docstring(child, clean=False):
+                    yield f"{owner}.{child.name}", docstring
+                if isinstance(child, ast.ClassDef):
+                    pending.append((child.name, child))
+            elif isinstance(child, ast.If | ast.Try):
+                pending.append((owner, child))
+
+
+def _fit(docstring: str) -> tuple[str, str] | None:
+    """Body and first line where both are fit to learn from."""
+    texts = read_docstring(docstring)
+    if texts is None:
+        return None
+    first_line, body = texts
+    line_words, body_words = _words(first_line), _words(body)
+    fit = (
+        _MIN_LINE_WORDS <= len(line_words) <= _MAX_LINE_WORDS
+        and _MIN_BODY_WORDS <= len(body_words) <= _MAX_BODY_WORDS
+    )
+    return (body, first_line) if fit else None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+# --- all of them ----------------------------------------------------------------------------------
+
+
+def _without_repeated_first_lines(documented: Iterator[Documented]) -> list[Documented]:
+    first = {" ".join(_words(item.first_line)): item for item in reversed(list(documented))}
+    return list(first.values())[::-1]
+
+
+def _split_by_module(documented: Sequence[Documented]) -> dict[str, list[Documented]]:
+    splits: dict[str, list[Documented]] = {split: [] for split in SPLITS}
+    for item in documented:
+        point = int(hashlib.sha256(item.module.encode()).hexdigest()[:8], 16) / 16**8
+        held_out = "test" if point < 0.05 else "validation" if point < 0.1 else "train"
+        splits[held_out].append(item)
+    return splits
+
+
+def _without_near_copies(
+    documented: Sequence[Documented], *, of: Sequence[Documented]
+) -> list[Documented]:
+    """Those that share few runs of words with the documents of another split."""
+    taken = {shingle for item in of for shingle in _shingles(item.body)}
+    kept = []
+    for item in documented:
+        shingles = _shingles(item.body)
+        if sum(shingle in taken for shingle in shingles) < _SHARED_SHINGLES * len(shingles):
+            kept.append(item)
+    return kept
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    return {
+        tuple(words[start : start + _SHINGLE_WORDS])
+        for start in range(len(words) - _SHINGLE_WORDS + 1)
+    }
+
+
+def _pair(item: Documented) -> Pair:
+    name = item.module if item.name == item.module else f"{item.module}:{item.name}"
+    return Pair(id=name, document=f"{item.name}\n\n{item.body}", references=(item.first_line,))

@@ -7,7 +7,7 @@ whoever asks for one. Tags, anchors, lists and deeper nesting are refused, each 
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 
@@ -45,14 +45,16 @@ def read_plain_yaml(path: Path) -> list[Line]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it holds a character that YAML forbids"
         raise ConfigError(
-            f"The file of settings is not YAML: {problem}.",
+            f"The file of settings is not YAML: {problem}",
             where=f"{path}:{mark.line + 1}" if mark else str(path),
         ) from error
 
 
-def written(value: Value) -> str:
+def written(value: Any) -> str:
     """`value` as it stands in a file of settings, on one line."""
-    dumped: str = yaml.safe_dump(value, allow_unicode=True, width=math.inf)
+    # What cannot be seen is escaped: PyYAML would write U+0085 and U+2028 as the line ends they are.
+    visible = isinstance(value, str) and value.isprintable()
+    dumped: str = yaml.safe_dump(value, allow_unicode=visible, width=math.inf)
     return dumped.removesuffix("\n").removesuffix("\n...")
 
 
@@ -62,17 +64,17 @@ def _read(path: Path) -> str:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise ConfigError(
-                f"A file of settings has at most {MAX_BYTES:,} bytes; this one has more.",
+                f"A file of settings has at most {MAX_BYTES:,} bytes; this one has more",
                 where=str(path),
             )
         return content.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(
-            f"The file of settings cannot be read: {error.strerror}.", where=str(path)
+            f"The file of settings cannot be read: {error.strerror}", where=str(path)
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"The file of settings is not UTF-8: byte {error.start} begins no character.",
+            f"The file of settings is not UTF-8: byte {error.start} begins no character",
             where=str(path),
         ) from error
 
@@ -120,7 +122,7 @@ class _Parser:
             self._refuse(event, "uses an anchor, an alias or a tag; write the value itself")
 
     def _refuse(self, event: yaml.Event, problem: str) -> NoReturn:
-        raise ConfigError(f"The file of settings {problem}.", where=self._where(event))
+        raise ConfigError(f"The file of settings {problem}", where=self._where(event))
 
     def _where(self, event: yaml.Event) -> str:
         return f"{self._path}:{event.start_mark.line + 1}"

@@ -28,13 +28,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 class Range:
     """Limits of a number: `Range(1)` is 1 or more; `above` and `below` leave their ends out."""
 
-    low: float = -math.inf
-    high: float = math.inf
-    above: float = -math.inf
-    below: float = math.inf
+    low: int | float = -math.inf
+    high: int | float = math.inf
+    above: int | float = -math.inf
+    below: int | float = math.inf
 
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high and self.above < value < self.below
+    def __contains__(self, value: int | float) -> bool:
+        """Neither nan nor an infinity is in any range."""
+        inside = self.low <= value <= self.high and self.above < value < self.below
+        return inside and abs(value) != math.inf
 
     def __str__(self) -> str:
         words = {
@@ -64,47 +66,50 @@ class Setting:
     def name(self) -> str:
         return self.key.rpartition(".")[2]
 
-    def read(self, written_value: Value, *, where: str) -> Value:
-        """The value of what was written; raises ConfigError, naming `where`, for what cannot be."""
-        value = written_value
-        if isinstance(value, str) and self.kind is not str:
-            try:
-                value = _SWITCH[value.lower()] if self.kind is bool else self.kind(value)
-            except (ValueError, KeyError):
-                raise self._refusal(value, where) from None
-        elif self.kind is float and type(value) is int:
-            value = float(value)
-        self.check(value, where=where)
-        return value
+    def read(self, value: Any, *, where: str) -> Value:
+        """What `value`, a text or plain YAML or JSON, means here.
 
-    def check(self, value: Value, *, where: str | None = None) -> None:
+        Raises ConfigError, naming `where`, if it has the wrong type or lies outside the limits.
+        """
+        try:
+            if isinstance(value, str) and self.kind is bool:
+                value = _SWITCH[value.lower()]
+            elif isinstance(value, str) or (type(value) is int and self.kind is float):
+                value = self.kind(value)
+        except (KeyError, ValueError, OverflowError):
+            raise self._refusal(value, where) from None
+        self.check(value, where=where)
+        checked: Value = value
+        return checked
+
+    def check(self, value: Any, *, where: str | None = None) -> None:
         """Raises ConfigError unless `value` has the right type and lies within the limits."""
         if not self._allows(value):
             raise self._refusal(value, where)
         if isinstance(value, str) and _CONTROL.search(value):
-            raise ConfigError(f"{self.key} holds a control character.", where=where or self.key)
+            raise ConfigError(f"{self.key} holds a control character", where=where or self.key)
         if isinstance(value, str) and "${" in value:
             raise ConfigError(
                 f"{self.key} is {shown(value)}: settings are taken as they stand, "
-                "and nothing is put in for ${...}.",
+                "and nothing is put in for ${...}",
                 where=where or self.key,
                 hint="write the value itself",
             )
 
-    def _allows(self, value: Value) -> bool:
+    def _allows(self, value: Any) -> bool:
         if value is None:
             return self.optional
-        if type(value) is not self.kind:
+        if type(value) is not self.kind and (type(value), self.kind) != (int, float):
             return False
         if isinstance(value, str):
             return value in self.choices if self.choices else bool(value.strip())
-        return math.isfinite(value) and value in self.range
+        return value in self.range
 
-    def _refusal(self, value: Value, where: str | None) -> ConfigError:
+    def _refusal(self, value: Any, where: str | None) -> ConfigError:
         near = get_close_matches(str(value), self.choices, n=1)
         example = self.choices[0] if self.choices and self.default is None else self.default
         return ConfigError(
-            f"{self.key} is {shown(value)}: it must be {self._limits()}.",
+            f"{self.key} is {shown(value)}: it must be {self._limits()}",
             where=where or self.key,
             hint=f"did you mean {self.key}={near[0]}?"
             if near
@@ -133,8 +138,7 @@ class Section:
         cls.prefix = prefix
 
     def __post_init__(self) -> None:
-        section: type[Any] = type(self)
-        for setting in own_settings(section):
+        for setting in own_settings(type(self)):  # type: ignore[arg-type]  # a class can be hashed
             setting.check(getattr(self, setting.name))
         self.check_together()
 
@@ -146,7 +150,7 @@ class Section:
 def own_settings(section: type[Any]) -> tuple[Setting, ...]:
     """The settings of a `Section` in their order, without those of sections inside it."""
     hints = get_type_hints(section, include_extras=True)
-    meanings = field_meanings(section)
+    meanings = field_meanings(section)  # type: ignore[arg-type]  # a class can be hashed
     return tuple(
         _setting(section.prefix + f.name, hints[f.name], f.default, meanings.get(f.name, ""))
         for f in fields(section)
@@ -186,7 +190,7 @@ def unknown_key(key: str, known: Collection[str], *, where: str) -> ConfigError:
     near = namesakes or get_close_matches(key, known, n=1)
     near = near or [k for k in known if get_close_matches(name, [k.rpartition(".")[2]])]
     return ConfigError(
-        f"{shown(key)} is not a setting.",
+        f"{shown(key)} is not a setting",
         where=where,
         hint=f"did you mean {' or '.join(near[:3])}?"
         if near
@@ -194,7 +198,7 @@ def unknown_key(key: str, known: Collection[str], *, where: str) -> ConfigError:
     )
 
 
-def shown(value: Value) -> str:
+def shown(value: Any) -> str:
     """`value` as an error repeats it: short, and without control characters."""
     text = repr(value) if isinstance(value, str | float) else written(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

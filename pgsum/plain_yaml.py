@@ -52,7 +52,7 @@ def read_plain_yaml(path: Path) -> list[Line]:
 
 def written(value: Any) -> str:
     """`value` as it stands in a file of settings, on one line."""
-    # What cannot be seen is escaped: PyYAML would write U+0085 and U+2028 as the line ends they are.
+    # What cannot be seen is escaped: PyYAML would let U+0085 and U+2028 end the line.
     visible = isinstance(value, str) and value.isprintable()
     dumped: str = yaml.safe_dump(value, allow_unicode=visible, width=math.inf)
     return dumped.removesuffix("\n").removesuffix("\n...")

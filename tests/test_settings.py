@@ -120,7 +120,7 @@ def test_open_ends_are_left_out():
 )
 def test_an_unknown_key_names_its_nearest(key, hint):
     error = unknown_key(key, [s.key for s in SETTINGS.values()], where=key)
-    assert error.message == f"'{key}' is not a setting"
+    assert error.message == f"'{key}' is not a setting."
     assert error.hint == hint
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import sysconfig
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -78,12 +78,24 @@ def fingerprint(files: Sequence[SourceFile]) -> str:
     return digest.hexdigest()
 
 
-def harvest(files: Sequence[SourceFile], *, workers: int | None = None) -> dict[str, list[Pair]]:
+def harvest(
+    files: Sequence[SourceFile],
+    *,
+    workers: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, list[Pair]]:
     """Pairs of each split. No module and no near copy of a document is in two of them.
+
+    `progress` is called with the number of files parsed and of all.
 
     Raises DataError where `files` hold fewer than `MIN_PAIRS` pairs.
     """
-    documented = _without_repeated_first_lines(_parse_all(files, workers or os.cpu_count() or 1))
+    parsed: list[Documented] = []
+    for done, batch in enumerate(_parse_all(files, workers or os.cpu_count() or 1), 1):
+        parsed += batch
+        if progress:
+            progress(done, len(files))
+    documented = _without_repeated_first_lines(parsed)
     if len(documented) < MIN_PAIRS:
         raise DataError(
             f"The packages installed here hold {len(documented):,} documented functions and "
@@ -118,15 +130,13 @@ def _read_bytes(path: Path) -> bytes:
 # --- one file -------------------------------------------------------------------------------------
 
 
-def _parse_all(files: Sequence[SourceFile], workers: int) -> Iterator[Documented]:
+def _parse_all(files: Sequence[SourceFile], workers: int) -> Iterator[list[Documented]]:
     if workers == 1 or len(files) < 100:
-        for file in files:
-            yield from _parse(file)
+        yield from map(_parse, files)
         return
     # Fresh processes: a fork would copy the locks that threads of the parent hold.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for batch in pool.map(_parse, files, chunksize=32):
-            yield from batch
+        yield from pool.map(_parse, files, chunksize=32)
 
 
 def _parse(file: SourceFile) -> list[Documented]:
@@ -184,8 +194,8 @@ def _words(text: str) -> list[str]:
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _without_repeated_first_lines(documented: Iterator[Documented]) -> list[Documented]:
-    first = {" ".join(_words(item.first_line)): item for item in reversed(list(documented))}
+def _without_repeated_first_lines(documented: Sequence[Documented]) -> list[Documented]:
+    first = {" ".join(_words(item.first_line)): item for item in reversed(documented)}
     return list(first.values())[::-1]
 
 

@@ -1,6 +1,23 @@
-"""Pairs of document and references, and the checked reading of files that hold them."""
+"""Pairs of document and references, and the checked reading of files that hold them.
 
-from dataclasses import dataclass
+Turns rows into pairs of sound text, each with its place. A row that cannot be used stays in its
+place as a `BadRow`; `only_pairs` stops at the first one, or counts them in a `Tally`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pgsum.data.columns import NO_COLUMNS, Columns, NamedColumns, Wanted, recognise
+from pgsum.data.files import DATA_OPTIONS, OptionNames, open_file
+from pgsum.data.rows import BadRow, Row, format_of, kind_of, read_rows
+from pgsum.errors import DataError
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LISTED_BAD_ROWS = 3
 
 
 @dataclass(frozen=True)
@@ -13,3 +30,255 @@ class Pair:
     id: str
     document: str
     references: tuple[str, ...]
+
+
+class Record(NamedTuple):
+    """A pair and the place that it was read at."""
+
+    number: int
+    where: str
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read, and what the settings of that are called."""
+
+    wanted: Wanted
+    columns: NamedColumns = NO_COLUMNS
+    encoding: str | None = None
+    max_chars: int = 1_000_000
+    options: OptionNames = DATA_OPTIONS
+
+
+@dataclass
+class Tally:
+    """What was left out or changed in one source of pairs."""
+
+    name: str
+    bad: int = 0
+    first_bad: list[BadRow] = field(default_factory=list)
+    cut: int = 0
+    surrogates: int = 0
+    empty: int = 0
+    several_references: int = 0
+    repeated_ids: int = 0
+
+    def notes(self) -> Iterator[str]:
+        """One sentence for each kind of thing."""
+        if self.bad:
+            shown = "; ".join(f"{row.reason.rstrip('.')} ({row.where})" for row in self.first_bad)
+            more = "; and so on" if self.bad > len(self.first_bad) else ""
+            yield f"{self.name}: {_count(self.bad, 'bad row')} skipped: {shown}{more}."
+        if self.empty:
+            yield (
+                f"{self.name}: {_count(self.empty, 'pair')} left out, with an empty document or "
+                "summary."
+            )
+        if self.cut:
+            yield f"{self.name}: {_count(self.cut, 'document')} cut, longer than data.max_chars."
+        if self.surrogates:
+            yield (
+                f"{self.name}: {_count(self.surrogates, 'lone surrogate')} replaced, each half a "
+                "character."
+            )
+        if self.several_references:
+            yield (
+                f"{self.name}: {_count(self.several_references, 'pair')} with several references "
+                "learned by the first."
+            )
+        if self.repeated_ids:
+            yield f"{self.name}: {_count(self.repeated_ids, 'id')} seen before."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def read_file(path: Path, reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:
+    """The pairs of a JSON Lines, CSV or TSV file."""
+    with open_file(path) as stream:
+        rows = read_rows(
+            stream,
+            name=str(path),
+            suffix=format_of(path),
+            encoding=reading.encoding,
+            options=reading.options,
+        )
+        yield from to_records(rows, reading, tally)
+
+
+def to_records(
+    rows: Iterable[Row | BadRow], reading: Reading, tally: Tally
+) -> Iterator[Record | BadRow]:
+    """Pairs of the columns that the first good row is seen to have."""
+    columns: Columns | None = None
+    for row in rows:
+        if isinstance(row, BadRow):
+            yield row
+            continue
+        if columns is None:
+            columns = recognise(
+                row.values,
+                reading.columns,
+                wanted=reading.wanted,
+                where=row.where,
+                options=reading.options,
+            )
+        yield _to_record(row, columns, reading, tally)
+
+
+def sound_text(text: str, tally: Tally, *, max_chars: int | None = None) -> str:
+    """Text that can be written as UTF-8, and cut where it is too long; both are counted."""
+    if max_chars is not None and len(text) > max_chars:
+        text = text[:max_chars]
+        tally.cut += 1
+    if text.isascii():
+        return text
+    text, surrogates = _SURROGATES.subn("\ufffd", text)
+    tally.surrogates += surrogates
+    return text
+
+
+def is_blank(text: str) -> bool:
+    """Nothing to be seen: only spaces, control characters and those of no width."""
+    return all(unicodedata.category(c) in _INVISIBLE for c in text)
+
+
+_INVISIBLE = {"Zs", "Zl", "Zp", "Cc", "Cf"}
+
+
+def for_training(
+    records: Iterable[Record | BadRow], *, reference: Literal["error", "first"], tally: Tally
+) -> Iterator[Record | BadRow]:
+    """Each pair with one reference; without those there is nothing to learn from.
+
+    Raises DataError at a document with several references, unless `reference` is `first`.
+    """
+    for record in records:
+        if isinstance(record, BadRow):
+            yield record
+            continue
+        pair = record.pair
+        if len(pair.references) > 1:
+            if reference == "error":
+                raise DataError(
+                    f"The document has {len(pair.references)} references, and training takes one.",
+                    where=record.where,
+                    hint="add data.reference=first to train on the first",
+                )
+            tally.several_references += 1
+            pair = Pair(pair.id, pair.document, pair.references[:1])
+        if is_blank(pair.document) or is_blank(pair.references[0]):
+            tally.empty += 1
+        else:
+            yield record._replace(pair=pair)
+
+
+def for_evaluation(
+    records: Iterable[Record | BadRow], *, tally: Tally
+) -> Iterator[Record | BadRow]:
+    """Pairs that can be scored; one without a document or a reference is a bad row."""
+    seen: set[int] = set()  # hashes: a million ids in little memory
+    for record in for_summarizing(records):
+        if isinstance(record, BadRow):
+            yield record
+        elif any(map(is_blank, record.pair.references)):
+            yield BadRow(record.number, record.where, f"Summary {record.number} is empty.")
+        else:
+            tally.repeated_ids += hash(record.pair.id) in seen
+            seen.add(hash(record.pair.id))
+            yield record
+
+
+def for_summarizing(records: Iterable[Record | BadRow]) -> Iterator[Record | BadRow]:
+    """Documents with something in them; an empty one is a bad row."""
+    for record in records:
+        if isinstance(record, Record) and is_blank(record.pair.document):
+            yield BadRow(record.number, record.where, f"Document {record.number} is empty.")
+        else:
+            yield record
+
+
+def only_pairs(
+    records: Iterable[Record | BadRow],
+    *,
+    on_bad: Literal["error", "skip"],
+    tally: Tally,
+    options: OptionNames,
+) -> Iterator[Pair]:
+    """The pairs; bad rows are counted with `skip`, and the first raises DataError with `error`."""
+    for record in records:
+        if isinstance(record, Record):
+            yield record.pair
+        elif on_bad == "skip":
+            tally.bad += 1
+            if len(tally.first_bad) < _LISTED_BAD_ROWS:
+                tally.first_bad.append(record)
+        else:
+            raise bad_row_error(record, options)
+
+
+def bad_row_error(row: BadRow, options: OptionNames) -> DataError:
+    """The error of a row that is not to be skipped."""
+    skip = f"add {options.on_bad}skip to leave such rows out"
+    return DataError(
+        row.reason, where=row.where, hint=f"{row.hint}; or {skip}" if row.hint else skip
+    )
+
+
+class _RefusedError(Exception):
+    """A value that is no text: why, and what to do."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason, hint)
+        self.reason = reason
+        self.hint = hint
+
+
+def _to_record(row: Row, columns: Columns, reading: Reading, tally: Tally) -> Record | BadRow:
+    try:
+        document = _text(row, columns.document)
+        references = () if columns.summary is None else _texts(row, columns.summary)
+        identity = _identity(row, columns.id)
+    except _RefusedError as refused:
+        return BadRow(row.number, row.where, refused.reason, refused.hint)
+    pair = Pair(
+        sound_text(identity, tally),
+        sound_text(document, tally, max_chars=reading.max_chars),
+        tuple(sound_text(reference, tally) for reference in references),
+    )
+    return Record(row.number, row.where, pair)
+
+
+def _text(row: Row, column: str) -> str:
+    if column not in row.values:
+        raise _RefusedError(f"The row has no {column}.")
+    value = row.values[column]
+    if not isinstance(value, str):
+        hint = None if value is None else "write it as a text, in quotes"
+        raise _RefusedError(f"The {column} is {kind_of(value)}; a text is needed.", hint)
+    return value
+
+
+def _texts(row: Row, column: str) -> tuple[str, ...]:
+    value: Any = row.values.get(column)
+    if not isinstance(value, list):
+        return (_text(row, column),)
+    if not value:
+        raise _RefusedError(f"The {column} is an empty list; a text is needed.")
+    for item in value:
+        if not isinstance(item, str):
+            raise _RefusedError(f"The {column} holds {kind_of(item)}; a list of texts is needed.")
+    return tuple(value)
+
+
+def _identity(row: Row, column: str | None) -> str:
+    value = None if column is None else row.values.get(column)
+    if value is None or value == "":
+        return str(row.number)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise _RefusedError(
+            f"The {column} is {kind_of(value)}; a text or a whole number is needed."
+        )
+    return str(value)

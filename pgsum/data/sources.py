@@ -4,20 +4,51 @@ Knows which files make up a corpus and what its splits are. Knows no file format
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from os.path import expanduser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsum.config import DataConfig
-from pgsum.data import cache, docstrings
-from pgsum.data.records import Pair
-from pgsum.errors import ConfigError
+from pgsum.data import docstrings
+from pgsum.data.cache import Entry, cached
+from pgsum.data.columns import NamedColumns
+from pgsum.data.files import check_file, content_digest
+from pgsum.data.records import (
+    Pair,
+    Reading,
+    Record,
+    Tally,
+    for_evaluation,
+    for_training,
+    only_pairs,
+    read_file,
+)
+from pgsum.data.rows import ROW_SUFFIXES, BadRow, format_of
+from pgsum.data.text_files import (
+    is_document_file,
+    read_aligned,
+    read_whole_files,
+    text_pair,
+    text_pairs,
+)
+from pgsum.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
+Progress = Callable[[int, int], object]
+"""Called with how many are done, and of how many."""
+
 SPLITS = ("train", "validation", "test")
-_FORMAT = "1"  # raise it whenever the same files should be read differently
+_FILE_NAMES = {
+    "train": ("train",),
+    "validation": ("validation", "valid", "val", "dev"),
+    "test": ("test",),
+}
+_FORMAT = 1  # raise it whenever the same files are read differently
 
 
 @dataclass(frozen=True)
@@ -36,36 +67,217 @@ class Corpus:
     notes: tuple[str, ...]
 
 
-def open_corpus(config: DataConfig) -> Corpus:
-    """All splits of the corpus that `config` names; read once, then mapped from the cache."""
-    if config.name != "docstrings":
-        raise ConfigError(f"data.name is {config.name!r}; it is docstrings or files.")
-    entry = _docstrings(config)
-    train = entry.dataset("train")
+def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corpus:
+    """All splits of the corpus that `config` names; read once, then memory-mapped from the cache.
+
+    `progress` is called with the number of source files read and of all, where there are many.
+    Raises ConfigError where no file to train on is named, DataError for what is wrong with one.
+    """
+    entries = _open(config, SPLITS, progress)
+    if "train" not in entries:
+        raise _not_named("train", config)
+    train = _pairs(entries, "train", config)
     if config.max_pairs is not None and config.max_pairs < len(train):
         train = train.select(range(config.max_pairs))
+    parts = [f"{split} {entry.fingerprint}" for split, entry in entries.items()]
     return Corpus(
-        name="docstrings",
+        name=config.name,
         train=train,
-        validation=entry.dataset("validation"),
-        test=entry.dataset("test"),
-        fingerprint=entry.fingerprint,
-        notes=entry.notes,
+        validation=_pairs(entries, "validation", config),
+        test=_pairs(entries, "test", config) if "test" in entries else None,
+        fingerprint=_sha256([*parts, config.max_pairs]),
+        notes=_notes(entries),
     )
 
 
-def open_split(config: DataConfig, split: str) -> "Dataset":
-    """One split of the corpus that `config` names."""
-    return _docstrings(config).dataset(split)
+def open_split(
+    config: DataConfig, split: str, *, note: Callable[[str], object] | None = None
+) -> "Dataset":
+    """One split of the corpus that `config` names, its documents with all their references.
+
+    `note` is called with what was left out, a sentence each. Raises as `open_corpus` does.
+    """
+    entries = _open(config, (split,), None)
+    if split not in entries:
+        raise _not_named(split, config)
+    if note:
+        for sentence in _notes(entries):
+            note(sentence)
+    return _pairs(entries, split, config)
 
 
-def _docstrings(config: DataConfig) -> cache.Entry:
+def _open(config: DataConfig, wanted: Iterable[str], progress: Progress | None) -> dict[str, Entry]:
+    """The cache entries of those splits wanted that there are."""
+    if config.name == "docstrings":
+        entry = _open_docstrings(config, progress)
+        return dict.fromkeys(wanted, entry)
+    paths = _find_files(config)
+    entries: dict[str, Entry] = {}
+    for split in wanted:
+        held_out = split == "validation" and split not in paths
+        origin = "train" if held_out else split
+        if origin in paths:
+            entries[split] = entries.get(origin) or _open_file(
+                paths[origin], origin, config, holds_out="validation" not in paths
+            )
+    return entries
+
+
+def _pairs(entries: Mapping[str, Entry], split: str, config: DataConfig) -> "Dataset":
+    pairs = entries[split].dataset(split)
+    if len(pairs) == 0:
+        raise DataError(
+            f"There are no {split} pairs.",
+            where=getattr(config, split) or config.root or config.train,
+            hint="the file holds too few that could be used",
+        )
+    return pairs
+
+
+def _notes(entries: Mapping[str, Entry]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for entry in entries.values() for note in entry.notes))
+
+
+# --- the built-in corpus --------------------------------------------------------------------------
+
+
+def _open_docstrings(config: DataConfig, progress: Progress | None) -> Entry:
     files = docstrings.find_source_files()
 
     def read() -> Iterator[tuple[str, Pair]]:
-        for split, pairs in docstrings.harvest(files, workers=config.workers).items():
+        splits = docstrings.harvest(files, workers=config.workers, progress=progress)
+        for split, pairs in splits.items():
             for pair in pairs:
                 yield split, pair
 
-    key = hashlib.sha256(f"{_FORMAT} {docstrings.fingerprint(files)}".encode()).hexdigest()
-    return cache.cached(key, SPLITS, read)
+    return cached(_sha256([_FORMAT, docstrings.fingerprint(files)]), SPLITS, read)
+
+
+# --- your own files -------------------------------------------------------------------------------
+
+
+def _find_files(config: DataConfig) -> dict[str, Path]:
+    """The path of each split that is named, or that the folder `data.root` holds."""
+    root = None if config.root is None else Path(expanduser(config.root))
+    if root is not None and not root.is_dir():
+        raise DataError("There is no such folder.", where=f"data.root={root}")
+    paths: dict[str, Path] = {}
+    for split in SPLITS:
+        named: str | None = getattr(config, split)
+        if named is not None:
+            paths[split] = (root or Path()) / Path(expanduser(named))
+        elif root is not None and (found := _find_in(root, split)):
+            paths[split] = found
+    return paths
+
+
+def _find_in(root: Path, split: str) -> Path | None:
+    found = [path for path in sorted(root.iterdir()) if _holds(path, split)]
+    if len(found) > 1:
+        raise DataError(
+            f"The {split} pairs could be in {found[0].name} or in {found[1].name}.",
+            where=str(root),
+            hint=f"name one: data.{split}={found[0].name}",
+        )
+    return found[0] if found else None
+
+
+def _holds(path: Path, split: str) -> bool:
+    """Whether a file or folder is that of a split, by its name."""
+    name = path.name.lower()
+    if path.is_dir():
+        return name in _FILE_NAMES[split]
+    return name.partition(".")[0] in _FILE_NAMES[split] and (
+        is_document_file(path) or format_of(path) in ROW_SUFFIXES
+    )
+
+
+def _not_named(split: str, config: DataConfig) -> ConfigError:
+    if config.root is None:
+        return ConfigError(
+            f"No file of {split} pairs is named.",
+            where=f"data.{split}",
+            hint=f"add data.{split}=FILE, or data.root=FOLDER with a {split}.jsonl or {split}.csv",
+        )
+    return ConfigError(
+        f"The folder holds no file of {split} pairs.",
+        where=f"data.root={config.root}",
+        hint=f"call it {split}.jsonl, {split}.csv or {split}.tsv, or add data.{split}=FILE",
+    )
+
+
+def _open_file(path: Path, split: str, config: DataConfig, *, holds_out: bool) -> Entry:
+    reading = Reading(
+        wanted="pairs" if split == "train" else "references",
+        columns=NamedColumns(config.document_column, config.summary_column, config.id_column),
+        encoding=config.encoding,
+        max_chars=config.max_chars,
+    )
+    tally = Tally(path.name)
+    files, records = _records(path, reading, tally)
+
+    def read() -> Iterable[tuple[str, Pair]]:
+        if split != "train":
+            sound = for_evaluation(records, tally=tally)
+        else:
+            sound = for_training(records, reference=config.reference, tally=tally)
+        pairs = only_pairs(sound, on_bad=config.on_bad, tally=tally, options=reading.options)
+        if split == "train" and holds_out:
+            return hold_out(pairs, config.holdout)
+        return ((split, pair) for pair in pairs)
+
+    depends_on = [
+        *(_FORMAT, split, holds_out and config.holdout, asdict(reading)),
+        *(config.reference, config.on_bad),
+        *((file.name, content_digest(file)) for file in files),
+    ]
+    splits = ("train", "validation") if split == "train" and holds_out else (split,)
+    return cached(_sha256(depends_on), splits, read, tally.notes)
+
+
+def _records(
+    path: Path, reading: Reading, tally: Tally
+) -> tuple[list[Path], Iterator[Record | BadRow]]:
+    """The files that a split consists of, and what they hold."""
+    if path.is_dir():
+        pairs = text_pairs(path)
+        files = [file for pair in pairs for file in (pair.documents, pair.summaries)]
+        return files, read_whole_files(pairs, reading, tally)
+    check_file(path)
+    if format_of(path) in ROW_SUFFIXES:
+        return [path], read_file(path, reading, tally)
+    if is_document_file(path):
+        pair = text_pair(path)
+        return [pair.documents, pair.summaries], read_aligned(pair, reading, tally)
+    raise DataError(
+        "Pairs are read from .jsonl, .csv and .tsv files, and from two text files that belong "
+        "together.",
+        where=str(path),
+        hint="call two such files NAME.source and NAME.target, a pair on each line",
+    )
+
+
+def hold_out(pairs: Iterable[Pair], share: float) -> Iterator[tuple[str, Pair]]:
+    """Each pair with its split: that `share` whose documents' hashes are lowest for validation.
+
+    Neither the order of the pairs nor what else there is moves a document from one split to the
+    other, but that the lowest of all is always held out, so that a small file has something to
+    validate on.
+    """
+    lowest: list[Pair] = []  # of one document
+    lowest_point = 2.0
+    for pair in pairs:
+        point = int.from_bytes(hashlib.sha256(pair.document.encode()).digest()[:7]) / 256**7
+        if point <= lowest_point:
+            if point < lowest_point:
+                split = "validation" if lowest_point < share else "train"
+                yield from ((split, earlier) for earlier in lowest)
+                lowest, lowest_point = [], point
+            lowest.append(pair)
+        else:
+            yield "validation" if point < share else "train", pair
+    yield from (("validation", pair) for pair in lowest)
+
+
+def _sha256(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,3 +93,167 @@ def build_model(config: ModelConfig, vocab_size: int) -> PointerGenerator:
     if config.initialisation == "see2017":
         initialise_see2017(model)
     return model
+
+
+def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
+    """Write a bundle to `folder`, replacing the one that stands there only when all is written.
+
+    `card` is the text of README.md. Raises OSError where the disk says no; what stood there stays.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        settings = {"format": FORMAT, "pgsum": pgsum.__version__, **to_dict(bundle.config)}
+        _write_json(unfinished / "config.json", settings)
+        bundle.vocab.save(unfinished / "vocab.json")
+        _write_json(unfinished / "surface.json", bundle.surface.to_dict())
+        safetensors.torch.save_file(
+            {
+                name: tensor.contiguous()
+                for name, tensor in bundle.model.state_dict().items()
+                if name not in _aliases(bundle.config)
+            },
+            str(unfinished / "model.safetensors"),
+        )
+        (unfinished / "README.md").write_text(card, encoding="utf-8")
+        _write_json(
+            unfinished / "MANIFEST.json", {name: sha256(unfinished / name) for name in FILES}
+        )
+        unfinished.chmod(0o755)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+            os.replace(folder, old / folder.name)
+            os.replace(unfinished, folder)
+            shutil.rmtree(old)
+        else:
+            os.replace(unfinished, folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def load_bundle(folder: Path) -> Bundle:
+    """The bundle in `folder`, or in its `model/` where it is a run.
+
+    Raises ModelError where something is missing, altered or does not fit; nothing in a bundle is
+    ever executed.
+    """
+    if (folder / "model" / "config.json").is_file():
+        folder = folder / "model"
+    _verify(folder)
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    made_by = settings.pop("pgsum", None)
+    if settings.pop("format", None) != FORMAT:
+        raise ModelError(
+            f"this bundle has another format than {FORMAT}, the one this version reads",
+            where=str(folder / "config.json"),
+            hint=f"It was written by pgsum {made_by}; use that version or a newer one.",
+        )
+    config = from_dict(settings)
+    vocab = Vocab.load(folder / "vocab.json")
+    surface = Surface.from_dict(json.loads((folder / "surface.json").read_text(encoding="utf-8")))
+    weights = folder / "model.safetensors"
+    # On the meta device nothing is allocated or drawn: shapes are compared before a byte is read.
+    with torch.device("meta"):
+        model = build_model(config.model, len(vocab))
+    _check_shapes(model, weights, _aliases(config))
+    tensors = safetensors.torch.load_file(str(weights))
+    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise ModelError(
+            "the weights hold values that are not finite", where=str(weights), hint=HINT
+        )
+    for alias, name in _aliases(config).items():
+        tensors[alias] = tensors[name]
+    model.load_state_dict(tensors, assign=True)
+    if config.model.tie_embeddings:
+        model.projection.weight = model.embedding.weight
+    return Bundle(config, vocab, surface, model.eval())
+
+
+def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
+    """Which model is meant: `path`, or else the newest finished run in `runs`.
+
+    Raises ModelError with what to do where there is none.
+    """
+    if path is not None:
+        folder = Path(path)
+        if (folder / "MANIFEST.json").is_file():
+            return folder
+        if (folder / "model" / "MANIFEST.json").is_file():
+            return folder / "model"
+        what = "holds no model" if folder.is_dir() else "does not exist"
+        raise ModelError(
+            f"{str(path)!r} {what}",
+            where=str(path),
+            hint="--model takes a run folder of `pgsum train`, or the model/ folder inside one.",
+        )
+    manifests = sorted(
+        runs.glob("*/model/MANIFEST.json"), key=lambda p: p.stat().st_mtime, reverse=True
+    )
+    finished = [p.parent for p in manifests if (p.parent.parent / "run.json").is_file()]
+    if not finished:
+        raise ModelError(
+            "there is no model: no --model was given and runs/ holds no finished run",
+            hint="Train one with `pgsum train`, or name one with --model.",
+        )
+    return finished[0]
+
+
+def sha256(path: Path) -> str:
+    """Of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _verify(folder: Path) -> None:
+    """Each file of the bundle is there and is what was written."""
+    manifest_path = folder / "MANIFEST.json"
+    if not manifest_path.is_file():
+        what = "holds no model" if folder.is_dir() else "does not exist"
+        raise ModelError(
+            f"the folder {what}: there is no MANIFEST.json", where=str(folder), hint=HINT
+        )
+    try:
+        manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+        expected = {name: str(manifest[name]) for name in FILES}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f"the manifest is damaged: {error!r}", where=str(manifest_path), hint=HINT
+        ) from error
+    for name, digest in expected.items():
+        if not (folder / name).is_file():
+            raise ModelError(f"{name} is missing", where=str(folder), hint=HINT)
+        if sha256(folder / name) != digest:
+            raise ModelError(
+                f"{name} is corrupt or was altered: it does not match MANIFEST.json",
+                where=str(folder / name),
+                hint=HINT,
+            )
+
+
+def _aliases(config: Config) -> dict[str, str]:
+    """Tensors that are another one's twin, and are stored once."""
+    return {"projection.weight": "embedding.weight"} if config.model.tie_embeddings else {}
+
+
+def _check_shapes(model: PointerGenerator, weights: Path, aliases: Mapping[str, str]) -> None:
+    """The file's header holds just the tensors that the settings ask for."""
+    wanted = {k: list(v.shape) for k, v in model.state_dict().items() if k not in aliases}
+    try:
+        with safetensors.safe_open(str(weights), framework="pt") as file:
+            found = {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise ModelError(
+            f"the weights are corrupt: {error}", where=str(weights), hint=HINT
+        ) from error
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            raise ModelError(
+                f"the weights do not fit the settings: {name} is {found.get(name, 'missing')},"
+                f" config.json and vocab.json ask for {wanted.get(name, 'nothing')}",
+                where=str(weights),
+                hint=HINT,
+            )
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

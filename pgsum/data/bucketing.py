@@ -1,14 +1,16 @@
 """Batches of like length on both sides, a pure function of (seed, batch index).
 
-Padding on the target side multiplies the decoder's sequential work, padding on the source side the
-attention's; so both lengths decide who shares a batch. Because batch number i depends on nothing but
-the seed and i, a training that is resumed sees the very batches it would have seen.
+Padding on the target side multiplies the decoder's sequential work, padding on the source side
+the attention's; so both lengths decide who shares a batch. Batch number i depends on nothing but
+the seed and i: a training that is resumed sees the very batches it would have seen.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from torch.utils.data import Sampler
+
+Lengths = np.ndarray[tuple[int], np.dtype[np.signedinteger]]
 
 
 class BucketedBatches(Sampler[list[int]]):
@@ -21,8 +23,8 @@ class BucketedBatches(Sampler[list[int]]):
 
     def __init__(
         self,
-        source_lengths: Sequence[int],
-        target_lengths: Sequence[int],
+        source_lengths: Lengths,
+        target_lengths: Lengths,
         *,
         batch_size: int,
         batch_tokens: int,
@@ -35,8 +37,8 @@ class BucketedBatches(Sampler[list[int]]):
                 f"bucketing needs as many source lengths ({len(source_lengths)}) as target lengths"
                 f" ({len(target_lengths)}), and at least one"
             )
-        self.source_lengths = np.asarray(source_lengths)
-        self.target_lengths = np.asarray(target_lengths)
+        self.source_lengths = source_lengths
+        self.target_lengths = target_lengths
         self.batch_size = batch_size
         self.batch_tokens = batch_tokens
         self.seed = seed
@@ -55,7 +57,7 @@ class BucketedBatches(Sampler[list[int]]):
         rng.shuffle(batches)
         return batches
 
-    def _cut(self, chosen: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[list[int]]:
+    def _cut(self, chosen: Lengths) -> list[list[int]]:
         """One pool, sorted by length and cut where either limit would be passed."""
         # Target length in steps of 4 first, then source length: like on the side that loops, and
         # near on the other.

@@ -40,21 +40,13 @@ def encode_source(vocab: Vocab, source_forms: Sequence[str]) -> Source:
 
 
 def encode_example(
-    vocab: Vocab,
-    source_forms: Sequence[str],
-    target_forms: Sequence[str],
-    *,
-    max_source_tokens: int,
-    max_target_tokens: int,
+    vocab: Vocab, source_forms: Sequence[str], target_forms: Sequence[str], *, target_cut: bool
 ) -> Example:
-    """One pair as ids. A summary that is cut has no EOS: its end was not seen."""
-    source = encode_source(vocab, source_forms[:max_source_tokens])
+    """One pair as ids. A summary that was cut has no EOS: its end is not known."""
+    source = encode_source(vocab, source_forms)
     extended = ExtendedVocab(vocab, source.source_oovs)
-    kept = target_forms[:max_target_tokens]
-    gold = [extended.id_of(form) for form in kept]
-    inputs = [BOS_ID, *(vocab.id_of(form) for form in kept)]
-    if len(kept) == len(target_forms):
+    gold = [extended.id_of(form) for form in target_forms]
+    if not target_cut:
         gold.append(EOS_ID)
+    inputs = [BOS_ID, *(vocab.id_of(form) for form in target_forms)]
     return Example(source, inputs[: len(gold)], gold)
-
-

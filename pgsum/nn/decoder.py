@@ -121,14 +121,16 @@ class RecurrentDecoder(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "rows steps embedding"], state: DecoderState
     ) -> tuple[DecoderOutput, DecoderState]:
-        """All steps from `state` on, reading the gold words: one after the other only if need be."""
+        """All steps from `state` on, reading gold words: one after the other only if need be."""
         if not self.sequential or embedded.shape[1] == 1:
             return self.advance(embedded, state)
         outputs = []
-        for step in embedded.split(1, dim=1):
-            output, state = self.advance(step, state)
+        for step in embedded.unbind(dim=1):
+            output, state = self.advance(step[:, None], state)
             outputs.append(output)
-        return DecoderOutput(*(torch.cat(parts, dim=1) for parts in zip(*outputs, strict=True))), state
+        return DecoderOutput(
+            *(torch.cat(parts, dim=1) for parts in zip(*outputs, strict=True))
+        ), state
 
     def advance(
         self, embedded: Float[Tensor, "rows steps embedding"], state: DecoderState

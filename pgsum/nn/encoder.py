@@ -1,4 +1,4 @@
-"""The recurrent encoder: a bidirectional LSTM that never sees padding, and the bridge to the decoder."""
+"""The recurrent encoder, which never sees padding, and its bridge to the decoder."""
 
 from typing import NamedTuple
 
@@ -28,21 +28,19 @@ class BidirectionalLSTM(nn.Module):
     zero, and the forward one still ends with its cell of the last real token.
     """
 
-    gates: Tensor
-
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
         self.lstm = nn.LSTM(input_size, hidden_size, batch_first=True, bidirectional=True)
-        # torch orders the gates input, forget, cell, output.
-        signs = torch.tensor([-1.0, 1.0, 0.0, 0.0]).repeat_interleave(hidden_size)
-        self.register_buffer("gates", CLOSED * signs[:, None], persistent=False)
 
     def forward(
         self, inputs: Float[Tensor, "batch source input"], mask: Bool[Tensor, "batch source"]
     ) -> EncoderOutput:
         padding = (~mask)[..., None].to(inputs.dtype)
+        # torch orders the gates input, forget, cell, output.
+        gates = inputs.new_tensor([-CLOSED, CLOSED, 0.0, 0.0])
+        gates = gates.repeat_interleave(self.lstm.hidden_size)[:, None]
         weights = [
-            torch.cat([weight, self.gates.to(weight.dtype)], dim=1) if "weight_ih" in name else weight
+            torch.cat([weight, gates], dim=1) if "weight_ih" in name else weight
             for name, weight in self.lstm.named_parameters()
         ]
         start = inputs.new_zeros(2, len(inputs), self.lstm.hidden_size)

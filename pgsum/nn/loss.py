@@ -27,7 +27,7 @@ def gold_vocab_log_probs(
     bias: Float[Tensor, " vocab"],
     gold_ids: Int[Tensor, " tokens"],
 ) -> Float[Tensor, " tokens"]:
-    """log P_vocab of the gold words alone."""
+    """Log P_vocab of the gold words alone."""
     logits = F.linear(features, weight, bias)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return -F.cross_entropy(logits, gold_ids, reduction="none")

@@ -1,4 +1,4 @@
-"""The pointer-generator: an encoder, a decoder that attends, and the mixture of the two ways to say a word.
+"""The pointer-generator: encoder, decoder that attends, and the two ways to say a word, mixed.
 
 Knows ids and tensors. The words behind the ids, and search, are others' business.
 """
@@ -81,7 +81,9 @@ class PointerGenerator(nn.Module):
             hidden=hidden,
             cell=cell,
             context=torch.zeros_like(values[:, 0]),
-            coverage=torch.zeros_like(source_mask, dtype=torch.promote_types(values.dtype, torch.float32)),
+            coverage=torch.zeros_like(
+                source_mask, dtype=torch.promote_types(values.dtype, torch.float32)
+            ),
             source=source,
         )
 
@@ -89,7 +91,7 @@ class PointerGenerator(nn.Module):
         self, state: DecoderState, target_input_ids: Int[Tensor, "batch target"]
     ) -> DecoderOutput:
         """Every step's output when the gold words are read."""
-        output, _ = self.decoder(self.embed(target_input_ids), state)
+        output: DecoderOutput = self.decoder(self.embed(target_input_ids), state)[0]
         return output
 
     def loss(

@@ -19,7 +19,7 @@ def gold_log_probs(
     *,
     vocab_size: int,
 ) -> Float[Tensor, " tokens"]:
-    """log P of each gold word; `log_p_vocab` is its log P_vocab where it is in the vocabulary.
+    """Log P of each gold word; `log_p_vocab` is its log P_vocab where it is in the vocabulary.
 
     A gold word must be in the vocabulary or in its source. Where it is not on one of the two sides,
     that side counts as the least finite number: no log of 0, no NaN in the gradient.
@@ -48,7 +48,7 @@ def extended_log_probs(
     first: Int[Tensor, "rows source"],
     max_source_oovs: int,
 ) -> tuple[Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"]]:
-    """log P of the whole vocabulary and, apart from it, of the source's OOVs.
+    """Log P of the whole vocabulary and, apart from it, of the source's OOVs.
 
     Only the source's own words gain from copying, so only their entries are touched. `first` is
     `first_positions(source_extended_ids)`: where a word stands several times, its shares are added.

@@ -1,0 +1,143 @@
+"""The whole staircase in one object: text -> tokens -> ids -> model -> hypotheses -> text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pgsum.bundle import Bundle, load_bundle
+from pgsum.config import DecodeConfig
+from pgsum.data.batch import collate_sources
+from pgsum.data.example import Source, encode_source
+from pgsum.decode.hypothesis import Hypothesis
+from pgsum.errors import DataError
+from pgsum.generate import generate
+from pgsum.text.extended import ExtendedVocab
+from pgsum.text.surface import Piece, restore
+from pgsum.text.tokenize import Token, lookup_form, tokenize
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary with where each of its words came from.
+
+    Of each word of the model: `tokens` as it reads in the text, `copied` whether more of its
+    probability came from pointing than from the vocabulary, `source_positions` the index in
+    `source_tokens` that it was copied from. `attention` is (words, source tokens), `p_gen` the
+    probability of generating. `score` is the search's; `stop` is "eos" or "max_tokens";
+    `truncated` says that the document was longer than what the model reads.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    copied: tuple[bool, ...]
+    source_positions: tuple[int | None, ...]
+    source_tokens: tuple[str, ...]
+    attention: "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+    p_gen: tuple[float, ...]
+    score: float
+    truncated: bool
+    stop: str
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A document as the model reads it."""
+
+    document: str
+    tokens: list[Token]
+    source: Source
+    truncated: bool
+
+
+class Summarizer:
+    """A trained model, ready for text.
+
+    `Summarizer.load(path)("A long text.").text` is all there is to it.
+    """
+
+    def __init__(self, bundle: Bundle, *, device: str | torch.device = "cpu") -> None:
+        self.bundle = bundle
+        self.device = torch.device(device)
+        self.model = bundle.model.to(self.device).eval()
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str | torch.device = "cpu") -> "Summarizer":
+        """From a bundle, or a run folder that holds one. Raises ModelError where it is damaged."""
+        return cls(load_bundle(Path(path)), device=device)
+
+    def __call__(self, document: str, *, decode: DecodeConfig | None = None) -> Summary:
+        """The best summary of one document."""
+        return self.summarize([document], decode=decode)[0][0]
+
+    def summarize(
+        self,
+        documents: Sequence[str],
+        *,
+        decode: DecodeConfig | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Summary]]:
+        """The `decode.n_best` summaries of each document, best first, in the documents' order.
+
+        Documents of like length share a batch, which changes nothing but the time it takes.
+        `progress` is told the number of documents done. Raises DataError for an empty document.
+        """
+        decode = decode or self.bundle.config.decode
+        read = [self._read(document, number) for number, document in enumerate(documents, 1)]
+        order = sorted(range(len(read)), key=lambda i: len(read[i].tokens))
+        summaries: list[list[Summary]] = [[] for _ in read]
+        for first in range(0, len(order), decode.batch_size):
+            chosen = order[first : first + decode.batch_size]
+            batch = collate_sources([read[i].source for i in chosen]).to(self.device)
+            for i, hypotheses in zip(chosen, generate(self.model, batch, decode), strict=True):
+                summaries[i] = [self._write(read[i], hypothesis) for hypothesis in hypotheses]
+            if progress is not None:
+                progress(first + len(chosen))
+        return summaries
+
+    def _read(self, document: str, number: int) -> _Read:
+        text = self.bundle.config.text
+        tokens = tokenize(document, max_tokens=text.max_source_tokens + 1)
+        if not tokens:
+            raise DataError(f"Document {number} is empty: it has no visible character.")
+        kept = tokens[: text.max_source_tokens]
+        forms = [lookup_form(token.text, lowercase=text.lowercase) for token in kept]
+        source = encode_source(self.bundle.vocab, forms)
+        return _Read(document, kept, source, truncated=len(tokens) > len(kept))
+
+    def _write(self, read: _Read, hypothesis: Hypothesis) -> Summary:
+        ids = torch.tensor(read.source.source_extended_ids)
+        attention = hypothesis.attention[:, : len(ids)].float().cpu()
+        extended = ExtendedVocab(self.bundle.vocab, read.source.source_oovs)
+        pieces = []
+        for step, extended_id in enumerate(hypothesis.ids):
+            on_word = attention[step] * (ids == extended_id)
+            copied = copied_share(
+                float(on_word.sum()),
+                float(hypothesis.p_gen[step]),
+                hypothesis.token_log_probs[step],
+            )
+            position = int(on_word.argmax()) if copied > 0.5 else None
+            pieces.append(Piece(extended.form(extended_id), position))
+        text, tokens = restore(
+            pieces, self.bundle.surface, document=read.document, source_tokens=read.tokens
+        )
+        return Summary(
+            text=text,
+            tokens=tuple(tokens),
+            copied=tuple(piece.source is not None for piece in pieces),
+            source_positions=tuple(piece.source for piece in pieces),
+            source_tokens=tuple(token.text for token in read.tokens),
+            attention=attention.numpy(),
+            p_gen=tuple(hypothesis.p_gen.tolist()),
+            score=hypothesis.score,
+            truncated=read.truncated,
+            stop=hypothesis.stop,
+        )
+
+
+def copied_share(attention_on_word: float, p_gen: float, log_prob: float) -> float:
+    """The share of a word's probability that came from pointing.  See et al. 2017, eq. 9."""
+    return (1 - p_gen) * attention_on_word / float(np.exp(log_prob))

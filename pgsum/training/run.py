@@ -1,0 +1,366 @@
+"""train(config): the table of contents of a run."""
+
+import json
+import logging
+import os
+import platform
+import re
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+
+import pgsum
+from pgsum.bundle import Bundle, build_model, load_bundle, save_bundle
+from pgsum.config import Config, ModelConfig, to_yaml
+from pgsum.data.datamodule import SummarizationData
+from pgsum.data.prepare import Prepared, prepare
+from pgsum.data.sources import Corpus, open_corpus
+from pgsum.errors import ConfigError
+from pgsum.metrics.rouge import Rouge
+from pgsum.metrics.tokens import tokenizer_for
+from pgsum.summarizer import Summarizer
+from pgsum.training.callbacks import (
+    MetricsFile,
+    Report,
+    Say,
+    SearchValidation,
+    StopOnNonFinite,
+    TrainingProgress,
+)
+from pgsum.training.card import model_card
+from pgsum.training.module import TrainingModule
+
+RUNS = Path("runs")
+
+# Of a model that training starts from, these may change without touching a weight.
+_FREE = ("name", "dropout", "coverage_weight")
+
+
+def say_on_stderr(line: str) -> None:
+    """For callers without a console of their own."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def report_nothing(done: int, total: int, detail: str) -> None:
+    """For callers that show no progress."""
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """Where a run is, and the best scores (0 to 100) it reached on its validation sample.
+
+    `stopped` is "finished", "early" (no better for `trainer.patience` validations) or
+    "interrupted".
+    """
+
+    run_dir: Path
+    model_dir: Path
+    scores: dict[str, float]
+    stopped: str
+
+
+def train(
+    config: Config,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    init: Path | None = None,
+    say: Say = say_on_stderr,
+    report: Report = report_nothing,
+) -> TrainResult:
+    """Train a summarizer and leave a run folder behind.
+
+    `init` names a bundle to start from: its weights, vocabulary and architecture. `say` is told
+    each line that a person should see, `report` how far it has come. Raises ConfigError, DataError,
+    and ModelError where training diverges.
+    """
+    started = time.time()
+    start = load_bundle(init) if init is not None else None
+    if start is not None:
+        config = replace(
+            config, model=same_architecture(config.model, start), text=start.config.text
+        )
+    run_dir = new_run_folder(config, out, overwrite=overwrite)
+    torch.set_num_threads(config.trainer.threads or os.cpu_count() or 1)
+    pl.seed_everything(config.trainer.seed, verbose=False)
+
+    corpus = open_corpus(config.data)
+    prepared = prepare(
+        corpus,
+        config.text,
+        validation_pairs=config.trainer.validation_pairs,
+        workers=config.data.workers,
+        vocab=start.vocab if start else None,
+        surface=start.surface if start else None,
+    )
+    model = start.model if start else build_model(config.model, len(prepared.vocab))
+    bundle = Bundle(config, prepared.vocab, prepared.surface, model)
+    for line in description(corpus, prepared, bundle):
+        say(line)
+    run_dir.joinpath("config.yaml").write_text(to_yaml(config), encoding="utf-8")
+    prepared.vocab.save(run_dir / "vocab.json")
+    return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
+
+
+class Run:
+    """One training: the trainer, and what is left behind however it ends."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        corpus: Corpus,
+        prepared: Prepared,
+        bundle: Bundle,
+        *,
+        say: Say,
+        report: Report,
+        started: float,
+    ) -> None:
+        self.config = bundle.config
+        self.run_dir = run_dir
+        self.model_dir = run_dir / "model"
+        self.corpus = corpus
+        self.prepared = prepared
+        self.bundle = bundle
+        self.say = say
+        self.report = report
+        self.started = started
+        references = [pair.references for pair in prepared.validation]
+        self.rouge = Rouge(tokenizer_for(chain(*references)))
+        self.signature = self.rouge.signature(references, trials=0, seed=self.config.trainer.seed)
+        self.best: dict[str, float] | None = None
+
+    def fit(self) -> TrainResult:
+        with quiet_lightning():
+            return self._fit()
+
+    def _fit(self) -> TrainResult:
+        settings = self.config.trainer
+        trainer = self.trainer()
+        module = TrainingModule(
+            self.bundle.model,
+            self.config.optim,
+            max_steps=settings.max_steps,
+            bfloat16_products=use_bfloat16(settings.precision, trainer.strategy.root_device),
+            log_every=settings.log_every,
+        )
+        stopped = "finished"
+        try:
+            trainer.fit(module, SummarizationData(self.prepared, settings))
+        except SystemExit:  # Lightning's answer to Ctrl-C, which it has caught
+            if not trainer.interrupted:
+                raise
+            stopped = "interrupted"
+        if stopped == "finished" and trainer.global_step < settings.max_steps:
+            stopped = "early"
+        if self.best is None:
+            self.keep(trainer.global_step, None)
+        self.write_record(trainer.global_step, stopped)
+        return TrainResult(self.run_dir, self.model_dir, self.best or {}, stopped)
+
+    def trainer(self) -> pl.Trainer:
+        settings = self.config.trainer
+        checkpoints = self.run_dir / "ckpt"
+        monitor = f"val_{settings.metric}"
+        callbacks: list[pl.Callback] = [
+            TrainingProgress(self.report, max_steps=settings.max_steps),
+            StopOnNonFinite(),
+            SearchValidation(
+                Summarizer(self.bundle),
+                self.prepared.validation,
+                self.rouge,
+                metric=settings.metric,
+                say=self.say,
+                keep=self.keep,
+            ),
+            # Two, because `save_last` beside `save_top_k=1` keeps the best as the last.
+            ModelCheckpoint(
+                checkpoints,
+                "last",
+                every_n_train_steps=settings.validate_every,
+                enable_version_counter=False,
+            ),
+            ModelCheckpoint(
+                checkpoints, f"best-{{step}}-{{{monitor}:.2f}}", monitor=monitor, mode="max"
+            ),
+        ]
+        if settings.patience:
+            callbacks.append(
+                EarlyStopping(monitor, mode="max", patience=settings.patience, check_finite=True)
+            )
+        return pl.Trainer(
+            accelerator=settings.accelerator,
+            devices=1,
+            max_steps=settings.max_steps,
+            max_epochs=-1,
+            val_check_interval=min(settings.validate_every, settings.max_steps),
+            check_val_every_n_epoch=None,
+            num_sanity_val_steps=0,
+            gradient_clip_val=self.config.optim.clip_norm or None,
+            log_every_n_steps=settings.log_every,
+            logger=MetricsFile(self.run_dir / "metrics.jsonl"),
+            callbacks=callbacks,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+        )
+
+    def keep(self, step: int, scores: dict[str, float] | None) -> None:
+        """The model as it is now becomes the run's bundle."""
+        self.best = scores
+        card = model_card(
+            self.config,
+            corpus=self.corpus.name,
+            fingerprint=self.corpus.fingerprint,
+            training_pairs=len(self.prepared.train),
+            validation_pairs=len(self.prepared.validation),
+            parameters=count_parameters(self.bundle),
+            step=step,
+            scores=scores,
+            signature=self.signature,
+            versions=versions(),
+        )
+        save_bundle(self.bundle, self.model_dir, card=card)
+
+    def write_record(self, step: int, stopped: str) -> None:
+        """run.json: how this run came about and how it ended."""
+        record = {
+            "stopped": stopped,
+            "steps": step,
+            "scores": self.best,
+            "command": sys.argv,
+            "seed": self.config.trainer.seed,
+            "threads": torch.get_num_threads(),
+            "corpus": {
+                "name": self.corpus.name,
+                "fingerprint": self.corpus.fingerprint,
+                "training_pairs": len(self.prepared.train),
+                "notes": [*self.corpus.notes, *self.prepared.notes],
+            },
+            "vocabulary": self.prepared.vocab.fingerprint,
+            "parameters": count_parameters(self.bundle),
+            "versions": versions(),
+            "platform": platform.platform(),
+            "seconds": round(time.time() - self.started, 1),
+        }
+        text = json.dumps(record, ensure_ascii=False, indent=1)
+        (self.run_dir / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+def new_run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
+    """`out`, new or empty, or else the next free runs/NAME-NNN; made here.
+
+    Raises ConfigError where it holds something already, unless `overwrite`, or cannot be made.
+    """
+    if out is None:
+        name = config.name or config.data.name
+        taken = [re.fullmatch(rf"{re.escape(name)}-(\d+)", path.name) for path in RUNS.glob("*")]
+        number = max((int(match[1]) for match in taken if match), default=0) + 1
+        out = RUNS / f"{name}-{number:03d}"
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if not overwrite:
+            raise ConfigError(
+                "the output folder is not empty",
+                where=str(out),
+                hint="Choose another with --out, or give --overwrite to replace it.",
+            )
+        if not (out / "config.yaml").is_file():
+            raise ConfigError(
+                "--overwrite replaces runs only, and this is none: it has no config.yaml",
+                where=str(out),
+                hint="Choose another folder with --out.",
+            )
+        shutil.rmtree(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"the output folder cannot be made: {error.strerror}", where=str(out)
+        ) from error
+    return out
+
+
+def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
+    """The settings of the model to start from, with what may change taken from `asked`.
+
+    Raises ConfigError where a setting was asked for that those weights cannot have.
+    """
+    has, usual = start.config.model, ModelConfig()
+    for setting in fields(ModelConfig):
+        name = setting.name
+        wanted = getattr(asked, name)
+        if name in _FREE or wanted in (getattr(has, name), getattr(usual, name)):
+            continue
+        raise ConfigError(
+            f"model.{name} is {wanted}, but the model given by --init has {getattr(has, name)}",
+            where=f"model.{name}",
+            hint="Leave the setting out, or train without --init.",
+        )
+    return replace(has, **{name: getattr(asked, name) for name in _FREE})
+
+
+def use_bfloat16(precision: str, device: torch.device) -> bool:
+    """Whether matrix products run in bfloat16; `auto`: only where a processor is fast at them."""
+    if precision != "auto":
+        return precision == "bfloat16"
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported()
+    return device.type == "cpu" and bool(torch.cpu._is_amx_tile_supported())
+
+
+def count_parameters(bundle: Bundle) -> int:
+    """Trained numbers; a shared table counts once."""
+    return sum(parameter.numel() for parameter in bundle.model.parameters())
+
+
+def description(corpus: Corpus, prepared: Prepared, bundle: Bundle) -> list[str]:
+    """What is about to be trained on what, a line each."""
+    trainer = bundle.config.trainer
+    return [
+        f"corpus: {corpus.name}, {len(prepared.train):,} training pairs, "
+        f"{len(corpus.validation):,} for validation",
+        *(f"note: {note}" for note in (*corpus.notes, *prepared.notes)),
+        f"model: {bundle.config.model.name}, {count_parameters(bundle):,} parameters, vocabulary of"
+        f" {len(bundle.vocab):,}",
+        f"training: {trainer.max_steps:,} steps of up to {trainer.batch_size} pairs, seed"
+        f" {trainer.seed}",
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Of what the numbers depend on."""
+    packages = ("torch", "pytorch-lightning", "datasets", "rouge-score")
+    return {
+        "pgsum": pgsum.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in packages},
+    }
+
+
+@contextmanager
+def quiet_lightning() -> Iterator[None]:
+    """Without Lightning's lines on devices, tips and workers; its errors still come through."""
+    loggers = [
+        logging.getLogger(f"pytorch_lightning.{name}") for name in ("utilities.rank_zero", "")
+    ]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="pytorch_lightning")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

@@ -12,6 +12,7 @@ import sysconfig
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
@@ -23,8 +24,7 @@ from pgsum.errors import DataError
 MIN_PAIRS = 2_000
 SPLITS = ("train", "validation", "test")
 
-_HELD_OUT_SHARE = 0.05
-_HELD_OUT_PAIRS = 1_000
+_HELD_OUT_SHARE = 0.05  # of the modules, for validation, and as many for the test
 _SHINGLE_WORDS = 8
 _SHARED_SHINGLES = 0.25
 
@@ -32,10 +32,13 @@ _SHARED_SHINGLES = 0.25
 # depend on our own code.
 _SKIPPED_PARTS = {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"}
 _COPIES = {"_vendor", "vendor", "vendored", "third_party", "_distutils"}
-_SKIPPED_PACKAGES = {"pgsum", "pgsum_tests", "pydoc_data", "ensurepip"}
+_SKIPPED_PACKAGES = {"pgsum", "pydoc_data", "ensurepip"}
 
 _WORD = re.compile(r"\w+")
-_MIN_BODY_WORDS, _MAX_BODY_WORDS = 8, 400
+_CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# It announces something, is code, or is a note to its authors.
+_UNFIT_LINE = re.compile(r":$|[-=]>|<[-=]|==|\b(?:TODO|FIXME|XXX)\b|[Aa]uto-?generated")
+_MIN_BODY_WORDS, _MAX_BODY_WORDS = 10, 400
 _MIN_LINE_WORDS, _MAX_LINE_WORDS = 3, 30
 
 
@@ -95,14 +98,14 @@ def harvest(
         parsed += batch
         if progress:
             progress(done, len(files))
-    documented = _without_repeated_first_lines(parsed)
+    documented = _once(parsed)
     if len(documented) < MIN_PAIRS:
         raise DataError(
             f"The packages installed here hold {len(documented):,} documented functions and "
             f"classes fit for training, and {MIN_PAIRS:,} are needed.",
             where="data.name=docstrings",
-            hint="Install packages with many docstrings (pip install scipy scikit-learn sympy "
-            "networkx), or train on your own files: pgsum train data.train=FILE",
+            hint="install packages with many docstrings (pip install scipy scikit-learn sympy "
+            "networkx), or train on your own files: pgsum train data=files data.train=FILE",
         )
     splits = _split_by_module(documented)
     test = splits["test"]
@@ -114,8 +117,8 @@ def harvest(
 
 def _python_files(root: Path) -> Iterator[Path]:
     for folder, subfolders, names in os.walk(root):
-        subfolders[:] = [name for name in subfolders if name not in _SKIPPED_PARTS | _COPIES]
-        for name in names:
+        subfolders[:] = sorted(set(subfolders) - _SKIPPED_PARTS - _COPIES)
+        for name in sorted(names):
             if name.endswith(".py") and not name.startswith("test_") and name != "conftest.py":
                 yield Path(folder, name)
 
@@ -136,7 +139,14 @@ def _parse_all(files: Sequence[SourceFile], workers: int) -> Iterator[list[Docum
         return
     # Fresh processes: a fork would copy the locks that threads of the parent hold.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_parse, files, chunksize=32)
+        try:
+            yield from pool.map(_parse, files, chunksize=32)
+        except BrokenProcessPool:
+            raise DataError(
+                "A process that parsed source files came to a sudden end.",
+                where="data.name=docstrings",
+                hint="perhaps memory ran out; add data.workers=1",
+            ) from None
 
 
 def _parse(file: SourceFile) -> list[Documented]:
@@ -152,7 +162,7 @@ def _parse(file: SourceFile) -> list[Documented]:
     return [
         Documented(file.module, name, *texts)
         for name, docstring in _docstrings(tree, file.module)
-        if (texts := _fit(docstring)) is not None
+        if (texts := _fit(name, docstring)) is not None
     ]
 
 
@@ -173,8 +183,8 @@ def _docstrings(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
                 pending.append((owner, child))
 
 
-def _fit(docstring: str) -> tuple[str, str] | None:
-    """Body and first line where both are fit to learn from."""
+def _fit(name: str, docstring: str) -> tuple[str, str] | None:
+    """Body and first line where they are fit to learn from."""
     texts = read_docstring(docstring)
     if texts is None:
         return None
@@ -183,8 +193,20 @@ def _fit(docstring: str) -> tuple[str, str] | None:
     fit = (
         _MIN_LINE_WORDS <= len(line_words) <= _MAX_LINE_WORDS
         and _MIN_BODY_WORDS <= len(body_words) <= _MAX_BODY_WORDS
+        and first_line[0].isalpha()
+        and not _UNFIT_LINE.search(first_line)
+        and (first_line + body).isascii()
+        # The body adds something, and the first line can be told from it.
+        and " ".join(body_words) not in " ".join(line_words)
+        and _stems(first_line) & _stems(f"{name} {body}")
     )
     return (body, first_line) if fit else None
+
+
+def _stems(text: str) -> set[str]:
+    """The beginnings of the longer words, those that identifiers are made of among them."""
+    words = _words(_CAMEL_HUMP.sub(" ", text).replace("_", " "))
+    return {word[:5] for word in words if len(word) > 3}
 
 
 def _words(text: str) -> list[str]:
@@ -194,17 +216,28 @@ def _words(text: str) -> list[str]:
 # --- all of them ----------------------------------------------------------------------------------
 
 
-def _without_repeated_first_lines(documented: Sequence[Documented]) -> list[Documented]:
-    first = {" ".join(_words(item.first_line)): item for item in reversed(documented)}
-    return list(first.values())[::-1]
+def _once(documented: Sequence[Documented]) -> list[Documented]:
+    """Each first line once, and each body: the first thing that has it keeps it."""
+    seen: set[str] = set()
+    kept = []
+    for item in documented:
+        keys = {" ".join(_words(item.first_line)), " ".join(_words(item.body))}
+        if not keys & seen:
+            kept.append(item)
+        seen |= keys
+    return kept
 
 
 def _split_by_module(documented: Sequence[Documented]) -> dict[str, list[Documented]]:
     splits: dict[str, list[Documented]] = {split: [] for split in SPLITS}
     for item in documented:
         point = int(hashlib.sha256(item.module.encode()).hexdigest()[:8], 16) / 16**8
-        held_out = "test" if point < 0.05 else "validation" if point < 0.1 else "train"
-        splits[held_out].append(item)
+        if point < _HELD_OUT_SHARE:
+            splits["test"].append(item)
+        elif point < 2 * _HELD_OUT_SHARE:
+            splits["validation"].append(item)
+        else:
+            splits["train"].append(item)
     return splits
 
 

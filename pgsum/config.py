@@ -5,7 +5,7 @@ nothing heavy at import time. Each dataclass checks its own ranges when it is ma
 turns `conf/*.yaml` and `key=value` overrides into one `Config`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
@@ -260,20 +260,25 @@ def load_config(overrides: Sequence[str] = (), *, files: Sequence[Path] = ()) ->
     An override is `key=value`, its value taken as it stands (blanks, commas and all; `null` is no
     value), or `GROUP=OPTION`. Raises ConfigError with the key, the limit and what came.
     """
-    settings = all_settings()
     choices, last = _parse(overrides)
-    values: dict[str, Value] = {}
-    for line in [*_compose(choices), *(x for f in files for x in read_plain_yaml(f)), *last]:
-        if line.key in GROUPS:
+    from_files = [line for file in files for line in read_plain_yaml(file)]
+    return _build(_read([*_compose(choices), *from_files, *last]))
+
+
+def change_config(config: Config, overrides: Sequence[str], *, sections: Sequence[str]) -> Config:
+    """A copy of `config` with other values, of these sections only: the rest is settled.
+
+    Raises ConfigError as `load_config` does, and for a setting of another section.
+    """
+    choices, lines = _parse(overrides)
+    for key in [*choices, *(line.key for line in lines)]:
+        if key in choices or (key in all_settings() and key.partition(".")[0] not in sections):
             raise ConfigError(
-                f"{line.key} is a group of settings, not one setting.",
-                where=line.where,
-                hint=f"choose it on the command line: {line.key}={line.value}",
+                f"{key} cannot be set here.",
+                where=key,
+                hint=f"what can be: {', '.join(f'{section}.*' for section in sections)}",
             )
-        if line.key not in settings:
-            raise unknown_key(line.key, settings, where=line.where)
-        values[line.key] = settings[line.key].read(line.value, where=line.where)
-    return _build(values)
+    return _build(dict(_flat(to_dict(config))) | _read(lines))
 
 
 @cache
@@ -366,6 +371,23 @@ def _parse(overrides: Sequence[str]) -> tuple[dict[str, str], list[Line]]:
         else:
             lines.append(Line(key, None if value == "null" else value, where=key))
     return choices, lines
+
+
+def _read(lines: Iterable[Line]) -> dict[str, Value]:
+    """The values by their full keys; of several for one key, the last."""
+    settings = all_settings()
+    values: dict[str, Value] = {}
+    for line in lines:
+        if line.key in GROUPS:
+            raise ConfigError(
+                f"{line.key} is a group of settings, not one setting.",
+                where=line.where,
+                hint=f"choose it on the command line: {line.key}={line.value}",
+            )
+        if line.key not in settings:
+            raise unknown_key(line.key, settings, where=line.where)
+        values[line.key] = settings[line.key].read(line.value, where=line.where)
+    return values
 
 
 def _option(group: str, value: str) -> str:

@@ -1,0 +1,49 @@
+# make quickstart   train on the documentation installed here, measure it, summarize a file
+# make test         all checks: style, types, import contracts, tests
+# make wheel        dist/*.whl
+# make clean        remove what the others made, but for runs/
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --no-input --disable-pip-version-check --quiet \
+	--constraint constraints.txt
+
+.PHONY: quickstart test wheel clean
+
+# Training prints the folder of its run, and nothing else, on stdout.
+quickstart: $(VENV)/installed
+	@set -e; run=$$($(BIN)/pgsum train experiment=quickstart); \
+	echo; echo "== ROUGE on held-out documentation =="; \
+	$(BIN)/pgsum evaluate --model "$$run"; \
+	echo; echo "== a summary of docs/example.txt =="; \
+	$(BIN)/pgsum summarize --model "$$run" docs/example.txt
+
+test: $(VENV)/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q
+
+wheel: $(VENV)/installed-dev
+	$(BIN)/python -m build --wheel
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(BIN)/python:
+	@python=$$(for name in python3.11 python3.12 python3.13 python3.14 python3; do \
+		"$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+			&& echo "$$name" && break; \
+	done); \
+	test -n "$$python" || { echo "pgsum needs Python 3.11 or newer, with venv" >&2; exit 1; }; \
+	"$$python" -m venv $(VENV)
+
+# The stamps: nothing is installed again until what is asked for has changed.
+$(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
+	@start=$$(date +%s); $(INSTALL) --editable . \
+		&& echo "installed in $$(($$(date +%s) - start)) s" && touch $@
+
+$(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@start=$$(date +%s); $(INSTALL) --editable '.[dev]' \
+		&& echo "installed in $$(($$(date +%s) - start)) s" && touch $@ $(VENV)/installed

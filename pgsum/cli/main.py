@@ -1,0 +1,84 @@
+"""The command `pgsum`: its verbs, and what becomes of their errors."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+import pgsum
+from pgsum.cli import console
+from pgsum.cli.evaluate import evaluate
+from pgsum.cli.info import info
+from pgsum.cli.summarize import summarize
+from pgsum.cli.train import train
+from pgsum.errors import PgsumError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+app.command(
+    epilog=_examples(
+        "pgsum train experiment=quickstart",
+        "pgsum train pairs.jsonl trainer.max_steps=500 --out runs/mine",
+    )
+)(train)
+app.command(
+    epilog=_examples(
+        "pgsum summarize report.txt",
+        "cat articles.jsonl | pgsum summarize - --column article --jsonl",
+    )
+)(summarize)
+app.command(
+    epilog=_examples(
+        "pgsum evaluate --model runs/mine",
+        "pgsum evaluate --predictions mine.jsonl --reference-column summary",
+    )
+)(evaluate)
+app.command(epilog=_examples("pgsum info", "pgsum info > environment.txt"))(info)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        console.data(f"pgsum {pgsum.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def pgsum_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show it.")
+    ] = False,
+) -> None:
+    """Train a pointer-generator on your own text, summarize with it, and measure how well."""
+
+
+def main() -> None:
+    """Run the command line and leave with the exit code that its outcome asks for.
+
+    0 done; 1 a fault of pgsum's; 2 usage, settings, output; 3 data; 4 model; 5 done, but for
+    skipped items; 130 interrupted.
+    """
+    console.prepare_streams()
+    try:
+        app()
+    except PgsumError as error:
+        console.error(error)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        fault = PgsumError(
+            f"{type(error).__name__}: {error}",
+            hint="this is a fault of pgsum's: run it again with --debug, and report what it says "
+            "together with the output of `pgsum info`",
+        )
+        fault.__cause__ = error
+        console.error(fault)
+        sys.exit(fault.exit_code)

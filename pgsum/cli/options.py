@@ -1,0 +1,30 @@
+"""Options that several verbs share, each written once."""
+
+from typing import Annotated, Literal
+
+import typer
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated."),
+]
+ModelPath = Annotated[
+    str | None,
+    typer.Option(metavar="MODEL", help="A run folder or a bundle; else the newest run in runs/."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of the files; else UTF-8, or by its mark.")
+]
+OnBad = Annotated[
+    Literal["error", "skip"],
+    typer.Option(metavar="error|skip", help="Stop at a bad row, or count it and go on."),
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N; else cuda if there.")
+]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Of the processor; else one a core.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what libraries say, too.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

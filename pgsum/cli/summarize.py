@@ -1,0 +1,173 @@
+"""`pgsum summarize`."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pgsum.cli import console
+from pgsum.cli.documents import Documents
+from pgsum.cli.model import choose_model, load_summarizer
+from pgsum.cli.options import (
+    Debug,
+    Device,
+    Encoding,
+    ModelPath,
+    OnBad,
+    Quiet,
+    Settings,
+    Threads,
+    Verbose,
+)
+from pgsum.cli.progress import progress
+from pgsum.config import DecodeConfig, change_config
+
+if TYPE_CHECKING:
+    from pgsum.data.records import Pair
+    from pgsum.data.rows import BadRow
+    from pgsum.summarizer import Summarizer, Summary
+
+SKIPPED = 5
+"""Exit code: all is done but what was skipped."""
+_BATCHES_AT_ONCE = 16
+"""Read ahead, to be sorted by length; more would only keep a reader waiting."""
+
+
+def summarize(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Text, JSONL, CSV, TSV; - or none for stdin."),
+    ] = None,
+    model: ModelPath = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the document, in rows.")
+    ] = None,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Print a JSON object per document.")
+    ] = False,
+    beam_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Hypotheses kept at each step; 1 is greedy.")
+    ] = None,
+    min_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a summary, at least.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Of a summary, at most.")
+    ] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Summaries of each document.")
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(metavar="N", help="Documents summarized together.")
+    ] = None,
+    settings: Settings = None,
+    encoding: Encoding = None,
+    on_bad: OnBad = "error",
+    device: Device = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    debug: Debug = False,
+) -> None:
+    """Summarize files, a line for each document."""
+    console.set_mode(quiet=quiet, verbose=verbose, debug=debug, json_errors=jsonl)
+    documents = Documents(files or [], column=column, encoding=encoding, on_bad=on_bad)
+    summarizer = load_summarizer(choose_model(model), device=device, threads=threads)
+    flags = {
+        "beam_size": beam_size,
+        "min_tokens": min_tokens,
+        "max_tokens": max_tokens,
+        "n_best": n_best,
+        "batch_size": batch_size,
+    }
+    overrides = [f"decode.{name}={value}" for name, value in flags.items() if value is not None]
+    decode = change_config(
+        summarizer.bundle.config, [*(settings or []), *overrides], sections=["decode"]
+    ).decode
+
+    tally = _Tally()
+    # On a terminal the summaries themselves show how far it has come.
+    with nullcontext() if _stdout_is_terminal() else progress("summarizing") as report:
+        for file, document, summaries in _summarized(documents, summarizer, decode):
+            tally.add(summaries, decode)
+            if jsonl:
+                console.json_data(_as_object(document, summaries))
+            else:
+                label = f"{console.one_line(file)}\t" if len(documents.files) > 1 else ""
+                for text in [summary.text for summary in summaries] or [""]:
+                    console.data(label + console.one_line(text))
+            if report is not None:
+                report(tally.documents)
+    for sentence in tally.sentences(summarizer.bundle.config.text.max_source_tokens):
+        console.warning(sentence)
+    if tally.skipped:
+        raise typer.Exit(SKIPPED)
+
+
+@dataclass
+class _Tally:
+    """What a reader of the summaries should know of the documents."""
+
+    documents: int = 0
+    skipped: int = 0
+    cut: int = 0
+    short: int = 0
+
+    def add(self, summaries: "Sequence[Summary]", decode: DecodeConfig) -> None:
+        self.documents += 1
+        if not summaries:
+            self.skipped += 1
+            return
+        self.cut += summaries[0].truncated
+        self.short += len(summaries[0].source_tokens) < decode.min_tokens
+
+    def sentences(self, max_source_tokens: int) -> Iterator[str]:
+        of_all = f"of {self.documents:,} {'document' if self.documents == 1 else 'documents'}"
+        if self.skipped:
+            yield f"{self.skipped:,} {of_all} skipped, being empty or unusable"
+        if self.cut:
+            yield f"{self.cut:,} {of_all} cut to the {max_source_tokens:,} tokens the model reads"
+        if self.short:
+            yield f"{self.short:,} {of_all} shorter than decode.min_tokens, which was lowered there"
+
+
+def _summarized(
+    documents: Documents, summarizer: "Summarizer", decode: DecodeConfig
+) -> "Iterator[tuple[str, Pair | BadRow, Sequence[Summary]]]":
+    """Each document with its file and summaries, in order; a bad row has none."""
+    from pgsum.data.records import Pair
+
+    stream = iter(documents)
+    while chunk := list(islice(stream, _BATCHES_AT_ONCE * decode.batch_size)):
+        texts = [document.document for _, document in chunk if isinstance(document, Pair)]
+        summaries = iter(summarizer.summarize(texts, decode=decode) if texts else [])
+        for file, document in chunk:
+            yield file, document, next(summaries) if isinstance(document, Pair) else []
+
+
+def _as_object(document: "Pair | BadRow", summaries: "Sequence[Summary]") -> dict[str, Any]:
+    from pgsum.data.rows import BadRow
+
+    if isinstance(document, BadRow):
+        return {"id": str(document.number), "error": document.reason}
+    best, *others = [
+        {
+            "summary": summary.text,
+            "tokens": summary.tokens,
+            "copied": summary.copied,
+            "source_tokens": summary.source_tokens,
+            "truncated": summary.truncated,
+            "score": summary.score,
+            "stop": summary.stop,
+        }
+        for summary in summaries
+    ]
+    return {"id": document.id, **best} | ({"others": others} if others else {})
+
+
+def _stdout_is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()

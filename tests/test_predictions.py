@@ -1,4 +1,3 @@
-import gzip
 import json
 
 import pytest
@@ -52,8 +51,8 @@ def test_columns_are_prediction_and_references_by_default(tmp_path):
 
 
 def test_named_columns_are_read_and_name_the_system(tmp_path):
-    path = tmp_path / "p.csv.gz"
-    path.write_bytes(gzip.compress(b"id,ours,reference\n7,x y,z\n"))
+    path = tmp_path / "p.csv"
+    path.write_text("id,ours,reference\n7,x y,z\n", encoding="utf-8")
     read = read_predictions(
         path, references=True, prediction_column="ours", reference_column="reference"
     )

@@ -71,15 +71,12 @@ class TrainingModule(pl.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         loss = self.loss(batch)
-        self.log_dict(
-            {
-                "train_loss": loss.nll,
-                "train_coverage_loss": loss.coverage,
-                "train_p_gen": loss.p_gen,
-                "train_unreachable": loss.unreachable,
-            },
-            batch_size=len(batch),
-        )
+        values = {"train_loss": loss.nll, "train_unreachable": loss.unreachable}
+        if self.model.pointer:
+            values["train_p_gen"] = loss.p_gen
+        if self.model.decoder.coverage:
+            values["train_coverage_loss"] = loss.coverage
+        self.log_dict(values, batch_size=len(batch))
         return loss.total
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:

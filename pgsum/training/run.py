@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import sys
 import time
 import warnings
@@ -88,10 +89,9 @@ def train(
     started = time.time()
     start = load_bundle(init) if init is not None else None
     if start is not None:
-        config = replace(
-            config, model=same_architecture(config.model, start), text=start.config.text
-        )
-    run_dir = new_run_folder(config, out, overwrite=overwrite)
+        model_config = same_architecture(config.model, start)
+        config = replace(config, model=model_config, text=start.config.text)
+    run_dir = run_folder(config, out, overwrite=overwrite)
     torch.set_num_threads(config.trainer.threads or os.cpu_count() or 1)
     pl.seed_everything(config.trainer.seed, verbose=False)
 
@@ -108,9 +108,46 @@ def train(
     bundle = Bundle(config, prepared.vocab, prepared.surface, model)
     for line in description(corpus, prepared, bundle):
         say(line)
+    make_run_folder(run_dir)
     run_dir.joinpath("config.yaml").write_text(to_yaml(config), encoding="utf-8")
     prepared.vocab.save(run_dir / "vocab.json")
     return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
+
+
+def plan(config: Config) -> dict[str, str]:
+    """What `train` would do, without doing it; the corpus is read, for its figures."""
+    corpus = open_corpus(config.data)
+    prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
+    with torch.device("meta"):
+        model = build_model(config.model, len(prepared.vocab))
+    pairs, held_out, steps = len(prepared.train), len(corpus.validation), config.trainer.max_steps
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    memory = memory_estimate(config, parameters, len(prepared.vocab))
+    return {
+        "corpus": f"{corpus.name}, {pairs:,} training pairs, {held_out:,} for validation",
+        "notes": "; ".join((*corpus.notes, *prepared.notes)) or "none",
+        "vocabulary": f"{len(prepared.vocab):,} words",
+        "parameters": f"{parameters:,}",
+        "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
+        "memory": f"about {memory / 2**30:.1f} GiB",
+        "output": str(run_folder(config, None, overwrite=False)),
+    }
+
+
+def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:
+    """Bytes that a training step takes at its peak, roughly: within a factor of two.
+
+    Weights, gradients and the optimizer's two moments; for the largest batch the vocabulary's
+    scores of each target token (three tables) and the encoder's states; with an attention that
+    goes step by step, its inner table at every step.
+    """
+    trainer, text, model = config.trainer, config.text, config.model
+    sources = min(trainer.batch_size * text.max_source_tokens, trainer.batch_tokens)
+    targets = min(trainer.batch_size * text.max_target_tokens, trainer.batch_tokens)
+    numbers = 4 * parameters + 3 * targets * vocab_size + 40 * sources * model.hidden_size
+    if model.attention == "additive":
+        numbers += 3 * sources * text.max_target_tokens * model.attention_size
+    return 4 * numbers
 
 
 class Run:
@@ -156,9 +193,12 @@ class Run:
             log_every=settings.log_every,
         )
         stopped = "finished"
+        on_interrupt = signal.getsignal(signal.SIGINT)
         try:
             trainer.fit(module, SummarizationData(self.prepared, settings))
-        except SystemExit:  # Lightning's answer to Ctrl-C, which it has caught
+        except SystemExit:
+            # Lightning's answer to Ctrl-C; it also makes the process deaf to the next one, which
+            # is just right until the model is saved.
             if not trainer.interrupted:
                 raise
             stopped = "interrupted"
@@ -167,6 +207,8 @@ class Run:
         if self.best is None:
             self.keep(trainer.global_step, None)
         self.write_record(trainer.global_step, stopped)
+        if stopped == "interrupted":
+            signal.signal(signal.SIGINT, on_interrupt)
         return TrainResult(self.run_dir, self.model_dir, self.best or {}, stopped)
 
     def trainer(self) -> pl.Trainer:
@@ -258,17 +300,19 @@ class Run:
         (self.run_dir / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
-def new_run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
-    """`out`, new or empty, or else the next free runs/NAME-NNN; made here.
+def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
+    """`out`, new or empty, or else the next free runs/NAME-NNN; nothing is made yet.
 
-    Raises ConfigError where it holds something already, unless `overwrite`, or cannot be made.
+    Raises ConfigError where it holds something already, unless that is a run and `overwrite`.
     """
     if out is None:
         name = config.name or config.data.name
         taken = [re.fullmatch(rf"{re.escape(name)}-(\d+)", path.name) for path in RUNS.glob("*")]
         number = max((int(match[1]) for match in taken if match), default=0) + 1
-        out = RUNS / f"{name}-{number:03d}"
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        return RUNS / f"{name}-{number:03d}"
+    if out.exists() and not out.is_dir():
+        raise ConfigError("the output folder is a file", where=str(out))
+    if out.exists() and any(out.iterdir()):
         if not overwrite:
             raise ConfigError(
                 "the output folder is not empty",
@@ -281,14 +325,23 @@ def new_run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path
                 where=str(out),
                 hint="Choose another folder with --out.",
             )
-        shutil.rmtree(out)
+    # Said now rather than after the corpus was read.
+    nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not os.access(nearest, os.W_OK):
+        raise ConfigError("the output folder cannot be written", where=str(out))
+    return out
+
+
+def make_run_folder(folder: Path) -> None:
+    """Make the folder, new and empty. Raises ConfigError where that cannot be."""
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
     except OSError as error:
         raise ConfigError(
-            f"the output folder cannot be made: {error.strerror}", where=str(out)
+            f"the output folder cannot be made: {error.strerror}", where=str(folder)
         ) from error
-    return out
 
 
 def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
@@ -315,7 +368,7 @@ def use_bfloat16(precision: str, device: torch.device) -> bool:
     if precision != "auto":
         return precision == "bfloat16"
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return device.type == "cpu" and bool(torch.cpu._is_amx_tile_supported())
 
 

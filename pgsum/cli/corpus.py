@@ -1,4 +1,4 @@
-"""What DATA on a command line means: a file, a folder or a group of `conf/data`, as settings."""
+"""What DATA on a command line means: a file, a folder or a built-in corpus, as settings."""
 
 import re
 from difflib import get_close_matches
@@ -35,16 +35,16 @@ def corpus_overrides(data: str, *, split: str) -> list[str]:
         return ["data=files", f"data.root={data}"]
     if path.exists():
         return ["data=files", f"data.{split}={data}"]
-    groups = group_options("data")
-    if data in groups:
+    built_in = [name for name in group_options("data") if name != "files"]
+    if data in built_in:
         return [f"data={data}"]
-    near = get_close_matches(path.name, [*_names_beside(path), *groups], n=1)
+    near = get_close_matches(path.name, [*_names_beside(path), *built_in], n=1)
     raise DataError(
         f"There is no file, no folder and no corpus called {data!r}.",
         where=data,
         hint=f"did you mean {path.with_name(near[0])}?"
         if near
-        else f"a corpus is one of {', '.join(groups)}",
+        else f"the built-in corpus is {', '.join(built_in)}",
     )
 
 

@@ -4,14 +4,13 @@ import glob
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pgsum.cli import console
+from pgsum.data.documents import read_documents
+from pgsum.data.records import Pair
+from pgsum.data.rows import BadRow
 from pgsum.errors import DataError
-
-if TYPE_CHECKING:
-    from pgsum.data.records import Pair
-    from pgsum.data.rows import BadRow
 
 STDIN = "-"
 
@@ -44,14 +43,12 @@ class Documents:
             if file == STDIN:  # which cannot be read twice
                 self._from_stdin = chain([first], documents)
 
-    def __iter__(self) -> "Iterator[tuple[str, Pair | BadRow]]":
+    def __iter__(self) -> Iterator[tuple[str, Pair | BadRow]]:
         for file in self.files:
             for document in self._from_stdin if file == STDIN else self._read(file):
                 yield file, document
 
-    def _read(self, file: str) -> "Iterator[Pair | BadRow]":
-        from pgsum.data.documents import read_documents
-
+    def _read(self, file: str) -> Iterator[Pair | BadRow]:
         return read_documents(
             file,
             column=self._column,

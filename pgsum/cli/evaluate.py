@@ -2,16 +2,13 @@
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from pgsum.cli import console
-from pgsum.cli.corpus import corpus_overrides
-from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.options import (
     Debug,
     Device,
@@ -23,11 +20,11 @@ from pgsum.cli.options import (
     Verbose,
 )
 from pgsum.cli.progress import progress
-from pgsum.config import Config, change_config, load_config, to_dict
+from pgsum.cli.scored import Asked, in_file, of_baseline, of_model
+from pgsum.config import to_dict
 from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pgsum.data.records import Pair
     from pgsum.evaluation import Evaluation
 
 
@@ -86,17 +83,17 @@ def evaluate(
     started = time.monotonic()
     if out is not None:
         check_output_folder(out)
-    asked = _Asked(data, split, [*(settings or []), *(["data.on_bad=skip"] * (on_bad == "skip"))])
+    asked = Asked(data, split, settings or [], on_bad)
     if predictions is not None:
-        summaries = _in_file(predictions, prediction_column, reference_column, asked, on_bad)
+        found = in_file(predictions, asked, prediction_column, reference_column)
     elif system is not None:
-        summaries = _of_baseline(system, asked)
+        found = of_baseline(system, asked)
     else:
-        summaries = _of_model(model, asked, device=device, threads=threads)
+        found = of_model(model, asked, device=device, threads=threads)
     with progress("scoring") as report:
         evaluation = score(
-            summaries.pairs,
-            {summaries.system: recorded(summaries.texts)},
+            found.pairs,
+            {found.system: recorded(found.texts)},
             baselines=not no_baselines,
             tokenizer=rouge_tokenizer,
             stemmer=rouge_stemmer,
@@ -107,103 +104,14 @@ def evaluate(
             out,
             evaluation,
             command=sys.argv,
-            config=to_dict(summaries.config),
-            inputs=summaries.inputs,
+            config=to_dict(found.config),
+            inputs=found.inputs,
             seconds=time.monotonic() - started,
         )
         console.note(f"written: {out}")
     for sentence in evaluation.notes:
         console.warning(sentence)
     _print(evaluation, as_json=json)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Which pairs, under which settings."""
-
-    data: str | None
-    split: str
-    overrides: Sequence[str]
-
-    def config(self, base: Config) -> Config:
-        """`base` with DATA, where it was given, for its corpus."""
-        if self.data is not None:
-            corpus = load_config(corpus_overrides(self.data, split=self.split)).data
-            base = replace(base, data=corpus)
-        return change_config(base, self.overrides, sections=["data", "decode"])
-
-    def pairs(self, config: Config) -> "list[Pair]":
-        from pgsum.data.records import Pair
-        from pgsum.data.sources import open_split
-
-        rows = open_split(config.data, self.split, note=console.note)
-        return [Pair(row["id"], row["document"], tuple(row["references"])) for row in rows]
-
-
-@dataclass(frozen=True)
-class _Summaries:
-    """What is scored, and where it comes from."""
-
-    system: str
-    pairs: "Sequence[Pair]"
-    texts: Sequence[str]
-    config: Config
-    inputs: Mapping[str, str]
-
-
-def _in_file(
-    predictions: Path,
-    prediction_column: str | None,
-    reference_column: str | None,
-    asked: _Asked,
-    on_bad: Literal["error", "skip"],
-) -> _Summaries:
-    from pgsum.predictions import match_predictions, read_predictions
-
-    found = read_predictions(
-        predictions,
-        references=asked.data is None,
-        prediction_column=prediction_column,
-        reference_column=reference_column,
-        on_bad=on_bad,
-    )
-    for sentence in found.notes:
-        console.note(sentence)
-    config = asked.config(Config())
-    inputs = {"predictions": str(predictions)}
-    if asked.data is None:
-        return _Summaries(found.name, found.pairs, found.texts, config, inputs)
-    pairs = asked.pairs(config)
-    inputs |= {"data": asked.data, "split": asked.split}
-    return _Summaries(found.name, pairs, match_predictions(found, pairs), config, inputs)
-
-
-def _of_baseline(system: str, asked: _Asked) -> _Summaries:
-    from pgsum.evaluation import named_system
-
-    write = named_system(system)
-    config = asked.config(Config())
-    pairs = asked.pairs(config)
-    inputs = {"data": asked.data or config.data.name, "split": asked.split}
-    return _Summaries(system, pairs, write([pair.document for pair in pairs]), config, inputs)
-
-
-def _of_model(
-    model: str | None, asked: _Asked, *, device: str | None, threads: int | None
-) -> _Summaries:
-    folder = choose_model(model)
-    summarizer = load_summarizer(folder, device=device, threads=threads)
-    config = asked.config(summarizer.bundle.config)
-    pairs = asked.pairs(config)
-    with progress("summarizing") as report:
-        best = summarizer.summarize(
-            [pair.document for pair in pairs],
-            decode=config.decode,
-            progress=lambda done: report(done, len(pairs)),
-        )
-    texts = [summaries[0].text for summaries in best]
-    inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
-    return _Summaries(run_name(folder), pairs, texts, config, inputs)
 
 
 def _refuse_several(options: Mapping[str, object]) -> None:

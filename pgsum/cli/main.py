@@ -46,10 +46,11 @@ app.command(
 app.command(epilog=_examples("pgsum info", "pgsum info > environment.txt"))(info)
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(asked: bool) -> bool:
     if asked:
         console.data(f"pgsum {pgsum.__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()

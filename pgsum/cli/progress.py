@@ -4,13 +4,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pgsum.cli import console
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
+@runtime_checkable  # so that the tests can check it
 class Report(Protocol):
     """Told how many are done, of how many where that is known, and what else is worth a look."""
 

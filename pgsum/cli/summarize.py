@@ -25,10 +25,10 @@ from pgsum.cli.options import (
 )
 from pgsum.cli.progress import progress
 from pgsum.config import DecodeConfig, change_config
+from pgsum.data.records import Pair
+from pgsum.data.rows import BadRow
 
 if TYPE_CHECKING:
-    from pgsum.data.records import Pair
-    from pgsum.data.rows import BadRow
     from pgsum.summarizer import Summarizer, Summary
 
 SKIPPED = 5
@@ -139,8 +139,6 @@ def _summarized(
     documents: Documents, summarizer: "Summarizer", decode: DecodeConfig
 ) -> "Iterator[tuple[str, Pair | BadRow, Sequence[Summary]]]":
     """Each document with its file and summaries, in order; a bad row has none."""
-    from pgsum.data.records import Pair
-
     stream = iter(documents)
     while chunk := list(islice(stream, _BATCHES_AT_ONCE * decode.batch_size)):
         texts = [document.document for _, document in chunk if isinstance(document, Pair)]
@@ -149,9 +147,7 @@ def _summarized(
             yield file, document, next(summaries) if isinstance(document, Pair) else []
 
 
-def _as_object(document: "Pair | BadRow", summaries: "Sequence[Summary]") -> dict[str, Any]:
-    from pgsum.data.rows import BadRow
-
+def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[str, Any]:
     if isinstance(document, BadRow):
         return {"id": str(document.number), "error": document.reason}
     best, *others = [

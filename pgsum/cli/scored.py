@@ -1,0 +1,107 @@
+"""What `pgsum evaluate` scores: summaries of a file, a baseline or a model, with their pairs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pgsum.cli import console
+from pgsum.cli.corpus import corpus_overrides
+from pgsum.cli.model import choose_model, load_summarizer, run_name
+from pgsum.cli.progress import progress
+from pgsum.config import Config, change_config, load_config
+from pgsum.data.records import Pair
+
+
+class Asked:
+    """Which pairs are asked for, and under which settings.
+
+    Raises DataError where there is no such `data`, before anything slow is begun.
+    """
+
+    def __init__(
+        self,
+        data: str | None,
+        split: str,
+        settings: Sequence[str],
+        on_bad: Literal["error", "skip"],
+    ) -> None:
+        self.data = data
+        self.split = split
+        self.on_bad = on_bad
+        self._corpus = load_config(corpus_overrides(data, split=split)).data if data else None
+        self._overrides = [*settings, *(["data.on_bad=skip"] if on_bad == "skip" else [])]
+
+    def config(self, base: Config) -> Config:
+        """`base` as asked for: DATA for its corpus, where that was given."""
+        asked = replace(base, data=self._corpus or base.data)
+        return change_config(asked, self._overrides, sections=["data", "decode"])
+
+    def pairs(self, config: Config) -> list[Pair]:
+        from pgsum.data.sources import open_split
+
+        rows = open_split(config.data, self.split, note=console.note)
+        return [Pair(row["id"], row["document"], tuple(row["references"])) for row in rows]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Summaries, their pairs, and how they came about."""
+
+    system: str
+    pairs: Sequence[Pair]
+    texts: Sequence[str]
+    config: Config
+    inputs: Mapping[str, str]
+
+
+def in_file(
+    predictions: Path, asked: Asked, prediction_column: str | None, reference_column: str | None
+) -> Scored:
+    """What a file holds: with its own references, or matched with the pairs of DATA."""
+    from pgsum.predictions import match_predictions, read_predictions
+
+    found = read_predictions(
+        predictions,
+        references=asked.data is None,
+        prediction_column=prediction_column,
+        reference_column=reference_column,
+        on_bad=asked.on_bad,
+    )
+    for sentence in found.notes:
+        console.note(sentence)
+    config = asked.config(Config())
+    inputs = {"predictions": str(predictions)}
+    if asked.data is None:
+        return Scored(found.name, found.pairs, found.texts, config, inputs)
+    pairs = asked.pairs(config)
+    inputs |= {"data": asked.data, "split": asked.split}
+    return Scored(found.name, pairs, match_predictions(found, pairs), config, inputs)
+
+
+def of_baseline(system: str, asked: Asked) -> Scored:
+    """What a system without parameters writes, such as lead-3."""
+    from pgsum.evaluation import named_system
+
+    write = named_system(system)
+    config = asked.config(Config())
+    pairs = asked.pairs(config)
+    inputs = {"data": asked.data or config.data.name, "split": asked.split}
+    return Scored(system, pairs, write([pair.document for pair in pairs]), config, inputs)
+
+
+def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
+    """What a model writes: about DATA, or else about the corpus that it was trained on."""
+    folder = choose_model(model)
+    summarizer = load_summarizer(folder, device=device, threads=threads)
+    config = asked.config(summarizer.bundle.config)
+    pairs = asked.pairs(config)
+    with progress("summarizing") as report:
+        best = summarizer.summarize(
+            [pair.document for pair in pairs],
+            decode=config.decode,
+            progress=lambda done: report(done, len(pairs)),
+        )
+    texts = [summaries[0].text for summaries in best]
+    inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
+    return Scored(run_name(folder), pairs, texts, config, inputs)

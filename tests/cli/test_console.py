@@ -1,0 +1,99 @@
+import io
+import json
+import os
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgsum.cli import console, progress
+
+
+@pytest.fixture(autouse=True)
+def fresh_mode(monkeypatch):
+    monkeypatch.setattr(console, "mode", console.Mode())
+
+
+@given(st.text())
+def test_a_line_holds_nothing_that_moves_the_cursor(text):
+    line = console.one_line(text)
+    assert line.isprintable() or all(
+        c.isprintable() or not (ord(c) < 32 or 0x7F <= ord(c) < 0xA0) for c in line
+    )
+    assert len(line.splitlines()) <= 1
+
+
+def test_breaks_become_blanks_and_control_characters_are_spelt():
+    assert console.one_line(" a\r\nb\tc\u2028d ") == "a b c d"
+    assert console.one_line("\x1b[2Jred\x00 \u202eturned") == "\\x1b[2Jred\\x00 \\u202eturned"
+    assert console.one_line("naïve 中文 👩‍👧") == "naïve 中文 👩‍👧"
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.booleans())))
+def test_an_object_is_one_printable_line_and_reads_the_same(content):
+    kept, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        console.json_data(content)
+        line = sys.stdout.getvalue()
+    finally:
+        sys.stdout = kept
+    assert line.count("\n") == len(line.splitlines()) == 1
+    assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in line[:-1])
+    assert json.loads(line) == content
+
+
+def test_quiet_silences_notes_but_not_warnings(capsys):
+    console.set_mode(quiet=True)
+    console.note("by the way")
+    console.warning("beware")
+    assert capsys.readouterr() == ("", "warning: beware\n")
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(capsys, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with progress.progress("training") as report:
+        report(1, 100)
+        now += 20
+        report(20, 100, "loss 3.2")
+        now += 5
+        report(30, 100)
+        now += 175
+        report(50, 100)
+        now += 10
+        report(60)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 20 of 100, 80 s left, loss 3.2",
+        "training: 50 of 100, 3 min left",
+        "training: 60",
+    ]
+
+
+def test_quiet_shows_no_progress(capsys, monkeypatch):
+    console.set_mode(quiet=True)
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0)
+    with progress.progress("training") as report:
+        report(1, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_progress_is_a_bar_and_notes_stand_above_it(capsys, monkeypatch):
+    main_end, terminal_end = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with open(terminal_end, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with progress.progress("training") as report:
+            report(3, 8, "loss [3.2]")
+            console.note("a [bold] note")
+            console.data("data")
+            time.sleep(0.3)  # until the bar is drawn anew
+    shown = os.read(main_end, 65536).decode("utf-8")
+    os.close(main_end)
+    assert "a [bold] note" in shown
+    assert "3/8" in shown
+    assert "loss [3.2]" in shown
+    assert "data" not in shown
+    assert capsys.readouterr().out == "data\n"

@@ -3,7 +3,7 @@
 Knows ids, log-probabilities and rows. Knows nothing of models, words or devices.
 """
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -13,8 +13,9 @@ class StepOutput(NamedTuple):
     """The distribution over the extended vocabulary, in its two parts, and how it came about.
 
     `vocab_log_probs[:, w]` is log P(w) of word w of the fixed vocabulary, what copying adds to it
-    included; `oov_log_probs[:, j]` is log P of extended id `vocab + j` (minus infinity where a row's
-    source has fewer OOVs). Kept apart so that no table of the whole extended vocabulary is built.
+    included; `oov_log_probs[:, j]` is log P of extended id `vocab + j` (minus infinity where a
+    row's source has fewer OOVs). Kept apart so that no table of the whole extended vocabulary is
+    built.
     """
 
     vocab_log_probs: Float[Tensor, "rows vocab"]
@@ -23,10 +24,14 @@ class StepOutput(NamedTuple):
     p_gen: Float[Tensor, "rows 1"]
 
 
+Own = TypeVar("Own")
+
+
+@runtime_checkable
 class State(Protocol):
     """All that a step hands to the next one, rows first."""
 
-    def select(self, rows: Int[Tensor, " selected"]) -> "State":
+    def select(self: Own, rows: Int[Tensor, " selected"]) -> Own:
         """The state of `rows`, in that order; a row may repeat."""
         ...
 
@@ -34,6 +39,7 @@ class State(Protocol):
 S = TypeVar("S", bound=State)
 
 
+@runtime_checkable
 class Step(Protocol[S]):
     """One decoding step of a model."""
 

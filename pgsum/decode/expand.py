@@ -1,0 +1,118 @@
+"""From one step's output to the best extensions of each document, over all its hypotheses."""
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from pgsum.decode.constraints import Bans, forbid_
+from pgsum.decode.ranking import best_first
+from pgsum.decode.step import StepOutput
+from pgsum.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Extensions considered, best first; minus infinity where there is none.
+
+    Equal ones come in the order of their rows, then of their ids, whatever else is in the batch.
+    """
+
+    log_probs: Float[Tensor, "documents candidates"]
+    """Of the whole hypothesis."""
+    token_log_probs: Float[Tensor, "documents candidates"]
+    """Of the extension alone."""
+    rows: Int[Tensor, "documents candidates"]
+    """The row of the step that each extends."""
+    ids: Int[Tensor, "documents candidates"]
+
+    @property
+    def stuck(self) -> Bool[Tensor, " documents"]:
+        """Documents none of whose hypotheses may go on."""
+        return self.log_probs[:, 0] == -torch.inf
+
+    def take(self, order: Int[Tensor, "documents taken"]) -> "Candidates":
+        return Candidates(*(getattr(self, field.name).gather(1, order) for field in fields(self)))
+
+    def only(self, where: Bool[Tensor, "documents candidates"]) -> "Candidates":
+        """These, with no candidate left elsewhere."""
+        return replace(self, log_probs=self.log_probs.masked_fill(~where, -torch.inf))
+
+
+def expand(
+    output: StepOutput, log_probs: Float[Tensor, "documents beam"], bans: Bans, count: int
+) -> Candidates:
+    """The `count` best allowed extensions of each document's hypotheses, which have `log_probs`.
+
+    Raises ModelError where a probability is not a number.
+    """
+    vocab, oovs = output.vocab_log_probs.shape[1], output.oov_log_probs.shape[1]
+    generated = _best(output.vocab_log_probs, log_probs, bans, first_id=0, count=count)
+    copied = _best(output.oov_log_probs, log_probs, bans, first_id=vocab, count=count)
+    totals, tokens, rows, ids = (torch.cat(pair, 1) for pair in zip(generated, copied, strict=True))
+    if totals.isnan().any():
+        raise ModelError(
+            "The model gave a probability that is not a number (NaN).",
+            hint="Its training diverged or its file is damaged: use another checkpoint.",
+        )
+    # A place without a candidate is stepped along with the others: it reads an id that exists.
+    ids = ids.masked_fill(totals == -torch.inf, 0)
+    both = Candidates(totals, tokens, rows, ids)
+    both = both.take((rows * (vocab + oovs) + ids).argsort(dim=1))
+    return both.take(best_first(both.log_probs, count))
+
+
+def _best(
+    table: Float[Tensor, "rows ids"],
+    log_probs: Float[Tensor, "documents beam"],
+    bans: Bans,
+    *,
+    first_id: int,
+    count: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The best of one table, as the fields of Candidates; its column 0 is `first_id`."""
+    documents, beam = log_probs.shape
+    missing = -(-count // beam) - table.shape[1]
+    if missing > 0:
+        table = functional.pad(table, (0, missing), value=-torch.inf)
+    columns = table.shape[1]
+    totals = forbid_(table + log_probs.reshape(-1, 1), bans, first_id=first_id)
+    totals = totals.view(documents, -1)
+    best = best_first(totals, count)
+    first_rows = torch.arange(0, documents * beam, beam, device=best.device)[:, None]
+    return (
+        totals.gather(1, best),
+        table.reshape(documents, -1).gather(1, best),
+        best.div(columns, rounding_mode="floor") + first_rows,
+        best % columns + first_id,
+    )
+
+
+def end_stuck(
+    candidates: Candidates,
+    output: StepOutput,
+    log_probs: Float[Tensor, "documents beam"],
+    eos_id: int,
+) -> Candidates:
+    """The candidates, but EOS, though forbidden, for every hypothesis of a stuck document.
+
+    A step that gives even EOS no chance counts as giving it the least there is: a hypothesis
+    always comes back, and its log-probability is a number that JSON can hold.
+    """
+    stuck = candidates.stuck[:, None]
+    if not stuck.any():
+        return candidates
+    eos = output.vocab_log_probs[:, eos_id].view_as(log_probs)
+    eos = eos.clamp(min=torch.finfo(eos.dtype).min)
+    rows = torch.arange(eos.numel(), device=eos.device).view_as(eos)
+    ends = Candidates(log_probs + eos, eos, rows, torch.full_like(rows, eos_id))
+    beam = log_probs.shape[1]
+    ends = ends.take(best_first(ends.log_probs, beam))
+
+    def replaced(name: str) -> Tensor:
+        old, new = getattr(candidates, name), getattr(ends, name)
+        return torch.cat([torch.where(stuck, new, old[:, :beam]), old[:, beam:]], dim=1)
+
+    return Candidates(*(replaced(field.name) for field in fields(Candidates)))

@@ -1,0 +1,65 @@
+"""Greedy search: the best id at every step, nothing else kept. The twin of a beam of one.
+
+Knows ids, log-probabilities and rows. Knows nothing of models, words or settings.
+"""
+
+from collections.abc import Collection, Sequence
+
+import torch
+
+from pgsum.decode.constraints import Rules
+from pgsum.decode.expand import end_stuck, expand
+from pgsum.decode.history import History
+from pgsum.decode.hypothesis import Hypothesis
+from pgsum.decode.live import Beam, follow, in_order
+from pgsum.decode.scoring import LengthPenalty
+from pgsum.decode.step import S, Step
+
+
+def greedy_search(
+    step: Step[S],
+    state: S,
+    *,
+    documents: int,
+    min_tokens: Sequence[int],
+    max_tokens: Sequence[int],
+    bos_id: int,
+    eos_id: int,
+    banned_ids: Collection[int],
+    no_repeat_ngram: int,
+    exempt_ids: Collection[int] = (),
+    device: torch.device | None = None,
+) -> list[list[Hypothesis]]:
+    """One hypothesis per document, in a list of its own, its score being its `log_prob`.
+
+    All else is as `beam_search` has it.
+    """
+    rules = Rules.checked(
+        documents=documents,
+        min_tokens=min_tokens,
+        max_tokens=max_tokens,
+        eos_id=eos_id,
+        banned_ids=banned_ids,
+        exempt_ids=exempt_ids,
+        no_repeat_ngram=no_repeat_ngram,
+        device=device,
+    )
+    no_penalty = LengthPenalty(0.0, max_tokens=max_tokens)
+    history = History()
+    beam, over = Beam.start(documents, device), []
+    last_ids = torch.full((documents,), bos_id, device=device)
+    while len(beam.documents):
+        output, state = step(last_ids, state)  # (1) what may come next
+        bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
+        best = expand(output, beam.log_probs, bans, 1)  # (3) the best
+        best = end_stuck(best, output, beam.log_probs, eos_id)
+        is_eos = best.ids == eos_id
+        ended, live = best.only(is_eos), best.only(~is_eos)
+        indices = history.keep(live, output, beam.indices)
+        beam = follow(beam, ended, live, indices, rules=rules, penalty=no_penalty, n_best=1)
+        is_over = beam.ended.scores[:, 0] > -torch.inf  # (4) whose search is over
+        over.append(beam.select(is_over))
+        beam = beam.select(~is_over)
+        last_ids = beam.prefixes[:, :, -1].flatten()
+        state = state.select(live.rows[~is_over].flatten())  # (5) go on with the others
+    return history.hypotheses(in_order(over))

@@ -1,0 +1,74 @@
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgsum.decode.constraints import Bans
+from pgsum.decode.expand import expand
+from pgsum.decode.step import StepOutput
+
+QUARTERS = st.integers(-8, 0).map(lambda number: number / 4) | st.just(-torch.inf)
+
+
+def no_bans(rows: int) -> Bans:
+    return Bans(torch.zeros(rows, 0, dtype=torch.long), torch.zeros(rows, 0, dtype=torch.bool))
+
+
+@given(
+    st.data(),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.integers(1, 6),
+    st.integers(0, 3),
+    st.integers(1, 8),
+)
+def test_the_candidates_are_the_best_of_both_tables(data, documents, beam, vocab, oovs, count):
+    def drawn(rows, columns):
+        values = st.lists(QUARTERS, min_size=rows * columns, max_size=rows * columns)
+        return torch.tensor(data.draw(values), dtype=torch.float32).view(rows, columns)
+
+    rows = documents * beam
+    output = StepOutput(
+        drawn(rows, vocab), drawn(rows, oovs), torch.ones(rows, 1), torch.ones(rows, 1)
+    )
+    log_probs = drawn(documents, beam)
+    found = expand(output, log_probs, no_bans(rows), count)
+    assert found.ids.shape == (documents, count)
+
+    table = torch.cat([output.vocab_log_probs, output.oov_log_probs], 1)
+    for document in range(documents):
+        expected = sorted(
+            (-(log_probs[document, i] + table[row, candidate]).item(), row, candidate)
+            for i, row in enumerate(range(document * beam, (document + 1) * beam))
+            for candidate in range(vocab + oovs)
+            if log_probs[document, i] + table[row, candidate] > -torch.inf
+        )[:count]
+        here = slice(0, len(expected))
+        assert (
+            list(
+                zip(
+                    (-found.log_probs[document, here]).tolist(),
+                    found.rows[document, here].tolist(),
+                    found.ids[document, here].tolist(),
+                    strict=True,
+                )
+            )
+            == expected
+        )
+        assert torch.equal(
+            found.token_log_probs[document, here],
+            table[found.rows[document, here], found.ids[document, here]],
+        )
+        assert (found.log_probs[document, len(expected) :] == -torch.inf).all()
+        assert set(found.rows[document].tolist()) <= set(
+            range(document * beam, (document + 1) * beam)
+        )
+        assert set(found.ids[document].tolist()) <= set(range(vocab + oovs))
+
+
+def test_the_tables_of_the_step_are_left_alone():
+    output = StepOutput(torch.zeros(2, 3), torch.zeros(2, 1), torch.ones(2, 1), torch.ones(2, 1))
+    banned = Bans(torch.tensor([[0, 3], [0, 3]]), torch.ones(2, 2, dtype=torch.bool))
+    found = expand(output, torch.zeros(1, 2), banned, 9)
+    assert set(found.ids[found.log_probs > -torch.inf].tolist()) == {1, 2}
+    assert not output.vocab_log_probs.any()
+    assert not output.oov_log_probs.any()

@@ -66,6 +66,7 @@ def generate(
     lows: Sequence[int] = [low for low, _ in limits]
     highs: Sequence[int] = [high for _, high in limits]
     step = ModelStep(model)
+    device = batch.source_ids.device
     if config.beam_size == 1:
         return greedy_search(
             step,
@@ -78,6 +79,7 @@ def generate(
             banned_ids=NEVER_PRODUCED,
             no_repeat_ngram=config.no_repeat_ngram,
             exempt_ids=exempt_ids,
+            device=device,
         )
     return beam_search(
         step,
@@ -93,4 +95,5 @@ def generate(
         no_repeat_ngram=config.no_repeat_ngram,
         exempt_ids=exempt_ids,
         n_best=config.n_best,
+        device=device,
     )

@@ -217,11 +217,11 @@ def _words(text: str) -> list[str]:
 
 
 def _once(documented: Sequence[Documented]) -> list[Documented]:
-    """Each first line once, and each body: the first thing that has it keeps it."""
+    """Each first line, body and id once: the first thing that has it keeps it."""
     seen: set[str] = set()
     kept = []
     for item in documented:
-        keys = {" ".join(_words(item.first_line)), " ".join(_words(item.body))}
+        keys = {" ".join(_words(item.first_line)), " ".join(_words(item.body)), _id(item)}
         if not keys & seen:
             kept.append(item)
         seen |= keys
@@ -262,6 +262,9 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     }
 
 
+def _id(item: Documented) -> str:
+    return item.module if item.name == item.module else f"{item.module}:{item.name}"
+
+
 def _pair(item: Documented) -> Pair:
-    name = item.module if item.name == item.module else f"{item.module}:{item.name}"
-    return Pair(id=name, document=f"{item.name}\n\n{item.body}", references=(item.first_line,))
+    return Pair(id=_id(item), document=f"{item.name}\n\n{item.body}", references=(item.first_line,))

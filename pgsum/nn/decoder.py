@@ -157,13 +157,18 @@ class RecurrentDecoder(nn.Module):
             gate = features.new_full(features.shape[:2], torch.inf)
         else:
             gate = self.gate(torch.cat([read.context, query, inputs], dim=-1)).squeeze(-1)
+        # See et al. 2017, eq. 12.
+        coverage_loss = (
+            torch.minimum(read.attention, state.coverage[:, None]).sum(-1)
+            if self.coverage
+            else read.attention.new_zeros(gate.shape)
+        )
         output = DecoderOutput(
             F.dropout(features, self.dropout, self.training),
             read.attention,
             read.log_attention,
             gate,
-            # See et al. 2017, eq. 12.
-            torch.minimum(read.attention, state.coverage[:, None]).sum(-1),
+            coverage_loss,
         )
         return output, DecoderState(
             hidden,

@@ -3,22 +3,27 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
 
 class Loss(NamedTuple):
-    """`total` is minimised; the rest is to look at. All are means over real target tokens."""
+    """`total` is minimised; the rest is to look at.
+
+    All but `unreachable` are means over the gold words that can be produced at all: those in the
+    vocabulary or in the source.
+    """
 
     total: Float[Tensor, ""]
     nll: Float[Tensor, ""]
-    """Of the words that can be produced at all: in the vocabulary or in the source."""
     coverage: Float[Tensor, ""]
+    """0 in a model that does without."""
     unreachable: Float[Tensor, ""]
-    """Share of the gold words that can not."""
+    """Share of the gold words that cannot be produced."""
     p_gen: Float[Tensor, ""]
     tokens: int
+    """How many gold words the means are over."""
 
 
 def gold_vocab_log_probs(
@@ -31,10 +36,3 @@ def gold_vocab_log_probs(
     logits = F.linear(features, weight, bias)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return -F.cross_entropy(logits, gold_ids, reduction="none")
-
-
-def masked_mean(
-    values: Float[Tensor, "batch target"], mask: Bool[Tensor, "batch target"]
-) -> Float[Tensor, ""]:
-    """Mean over the real tokens of the whole batch."""
-    return values.masked_fill(~mask, 0.0).sum() / mask.sum()

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from pgsum.nn.decoder import DecoderOutput, DecoderState, EncodedSource, RecurrentDecoder
 from pgsum.nn.encoder import Bridge, RecurrentEncoder
-from pgsum.nn.loss import Loss, gold_vocab_log_probs, masked_mean
+from pgsum.nn.loss import Loss, gold_vocab_log_probs
 from pgsum.nn.pointer import extended_log_probs, first_positions, gold_log_probs
 
 
@@ -105,7 +105,7 @@ class PointerGenerator(nn.Module):
 
         The output projection runs over real target tokens only, and only the gold word's part of
         the mixture is computed. A gold word that is neither in the vocabulary nor in the source has
-        no probability to raise: it stays out of the likelihood and of its denominator. Without a
+        no probability to raise: its step stays out of the loss and of the denominator. Without a
         pointer a gold word that is in the source alone is learned as UNK.
         """
         output = self.teacher_forced(state, target_input_ids)
@@ -120,26 +120,27 @@ class PointerGenerator(nn.Module):
             self.projection.bias,
             torch.where(gold < self.vocab_size, gold, self.unk_id),
         )
+        gate = output.gate[learned].to(log_p_vocab.dtype)
         if self.pointer:
             log_probs = gold_log_probs(
                 log_p_vocab,
                 output.log_attention[learned],
-                output.gate[learned].to(log_p_vocab.dtype),
+                gate,
                 state.source.extended_ids[sources],
                 gold,
                 vocab_size=self.vocab_size,
             )
         else:
             log_probs = log_p_vocab
-        nll = -log_probs.sum() / max(len(gold), 1)
-        coverage = masked_mean(output.coverage_loss, target_mask)
-        weight = self.coverage_weight if self.decoder.coverage else 0.0
+        tokens = max(len(gold), 1)
+        nll = -log_probs.sum() / tokens
+        coverage = output.coverage_loss[learned].sum() / tokens
         return Loss(
-            total=nll + weight * coverage,
+            total=nll + self.coverage_weight * coverage,
             nll=nll.detach(),
             coverage=coverage.detach(),
             unreachable=1 - learned.sum() / target_mask.sum(),
-            p_gen=masked_mean(output.gate.detach().sigmoid(), target_mask),
+            p_gen=gate.detach().sigmoid().sum() / tokens,
             tokens=len(gold),
         )
 
@@ -165,21 +166,18 @@ class PointerGenerator(nn.Module):
 def initialise_see2017(model: PointerGenerator) -> None:
     """The starting weights of See et al.'s released code.
 
-    LSTMs uniform in +-0.02 with a forget bias of 1; embedding, bridge and output layers normal with
-    a deviation of 1e-4, cut at two; attention, input and gate matrices Glorot uniform; biases 0.
+    LSTMs uniform in +-0.02 with a forget bias of 1; embedding, bridge and projection, biases too,
+    normal with a deviation of 1e-4, cut at two; the other matrices Glorot uniform, biases 0.
     """
-    narrow = [model.embedding, model.bridge, model.decoder.output, model.projection]
     for name, parameter in model.named_parameters():
         if "lstm.weight" in name:
             nn.init.uniform_(parameter, -0.02, 0.02)
-        elif parameter.dim() == 1:
+        elif name.startswith(("embedding", "bridge", "projection")):
+            nn.init.trunc_normal_(parameter, std=1e-4, a=-2e-4, b=2e-4)
+        elif parameter.dim() > 1:
+            nn.init.xavier_uniform_(parameter)
+        else:
             nn.init.zeros_(parameter)
             if "lstm.bias_ih" in name:
-                size = len(parameter) // 4
-                nn.init.ones_(parameter.data[size : 2 * size])
-        else:
-            nn.init.xavier_uniform_(parameter)
-    for module in narrow:
-        for parameter in module.parameters():
-            if parameter.dim() == 2:
-                nn.init.trunc_normal_(parameter, std=1e-4, a=-2e-4, b=2e-4)
+                # torch orders the gates input, forget, cell, output, and adds a second bias.
+                nn.init.ones_(parameter.data.chunk(4)[1])

@@ -60,18 +60,22 @@ class BucketedBatches(Sampler[list[int]]):
     def _cut(self, chosen: Lengths) -> list[list[int]]:
         """One pool, sorted by length and cut where either limit would be passed."""
         # Target length in steps of 4 first, then source length: like on the side that loops, and
-        # near on the other.
-        keys = (self.source_lengths[chosen], self.target_lengths[chosen] // 4)
+        # near on the other. Every other step runs from long to short, so that a batch across two
+        # steps holds no longest beside a shortest.
+        groups = self.target_lengths[chosen] // 4
+        sources = self.source_lengths[chosen]
+        order = np.lexsort((np.where(groups % 2, -sources, sources), groups))
         batches: list[list[int]] = []
         batch: list[int] = []
-        longest = 0
-        for index in chosen[np.lexsort(keys)].tolist():
-            length = int(self.source_lengths[index] + self.target_lengths[index])
-            longest = max(longest, length)
+        source = target = 0
+        for index in chosen[order].tolist():
+            own = int(self.source_lengths[index]), int(self.target_lengths[index])
+            source, target = max(source, own[0]), max(target, own[1])
             full = len(batch) == self.batch_size
-            if batch and (full or longest * (len(batch) + 1) > self.batch_tokens):
+            if batch and (full or (source + target) * (len(batch) + 1) > self.batch_tokens):
                 batches.append(batch)
-                batch, longest = [], length
+                batch = []
+                source, target = own
             batch.append(index)
         batches.append(batch)
         return batches

@@ -41,9 +41,9 @@ $(BIN)/python:
 
 # The stamps: nothing is installed again until what is asked for has changed.
 $(VENV)/installed: pyproject.toml constraints.txt | $(BIN)/python
-	@start=$$(date +%s); $(INSTALL) --editable . \
+	@echo 'installing into $(VENV)'; start=$$(date +%s); $(INSTALL) --editable . \
 		&& echo "installed in $$(($$(date +%s) - start)) s" && touch $@
 
 $(VENV)/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
-	@start=$$(date +%s); $(INSTALL) --editable '.[dev]' \
+	@echo 'installing into $(VENV)'; start=$$(date +%s); $(INSTALL) --editable '.[dev]' \
 		&& echo "installed in $$(($$(date +%s) - start)) s" && touch $@ $(VENV)/installed

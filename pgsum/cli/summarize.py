@@ -149,7 +149,8 @@ def _summarized(
 
 def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[str, Any]:
     if isinstance(document, BadRow):
-        return {"id": str(document.number), "error": document.reason}
+        is_empty = document.reason == f"Document {document.number} is empty."
+        return {"id": str(document.number), "error": "empty" if is_empty else document.reason}
     best, *others = [
         {
             "summary": summary.text,

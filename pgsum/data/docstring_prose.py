@@ -31,8 +31,8 @@ _CODE = re.compile(
 )
 
 _ROLE = re.compile(r":(?:[a-z]+:)?[a-z]+:`(?:[^`<]*<)?[~!.]*([^`<>]*)>?`", re.IGNORECASE)
-_LINK = re.compile(r"`([^`<]*?)\s*<[^`>]*>`_{0,2}")
-_MARKDOWN_LINK = re.compile(r"\[([^\]]+)\](?:\[[^\]]*\]|\((?:https?:|#|\.|/)[^)\s]*\))")
+_LINK = re.compile(r"`([^`<]{0,200}?)\s{0,9}<[^`>]{0,300}>`_{0,2}")
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]+)\](?:\[[^\]]*\]|\((?:https?:|#|\.|/)[^)\s]*\))")
 _BACKTICK = re.compile(r"`(?:_{1,2}(?!\w))?")
 _CITATION = re.compile(r"\s*\[(?:\d+|\w+\d{2,4}\w?)\]_?")
 _STRONG = re.compile(r"(?<![\w*])(\*{1,2})(?=[\w`])([^*]*[\w`.,:;!?)])\1(?![\w*])")

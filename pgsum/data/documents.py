@@ -6,9 +6,10 @@ Reads as it is asked to, from standard input too, and holds one document at a ti
 import re
 import sys
 from collections.abc import Callable, Iterator
+from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal, cast
 
 from pgsum.data.columns import NamedColumns
 from pgsum.data.files import OptionNames, open_file, read_text
@@ -83,7 +84,7 @@ def _of_standard_input(reading: Reading, tally: Tally) -> Iterator[Record | BadR
             where="-",
             hint="name a file, or send text: cat FILE | pgsum summarize -",
         )
-    text = _text(sys.stdin.buffer, _STANDARD_INPUT, reading)
+    text = _text(cast(BufferedIOBase, sys.stdin.buffer), _STANDARD_INPUT, reading)
     beginning = next(text, "")
     text = chain([beginning], text)
     if _JSON_LINES.match(beginning):
@@ -92,7 +93,7 @@ def _of_standard_input(reading: Reading, tally: Tally) -> Iterator[Record | BadR
         yield _whole(text, _STANDARD_INPUT, reading, tally)
 
 
-def _text(stream: BinaryIO, name: str, reading: Reading) -> Iterator[str]:
+def _text(stream: BufferedIOBase, name: str, reading: Reading) -> Iterator[str]:
     return read_text(stream, name=name, encoding=reading.encoding, options=reading.options)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from pgsum.errors import ConfigError, DataError
 
@@ -93,7 +93,7 @@ def check_file(path: Path, *, pipes: bool = False) -> None:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BufferedIOBase]:
     """The bytes of a file or pipe, decompressed where its name ends in .gz."""
     check_file(path, pipes=True)
     try:
@@ -105,7 +105,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
             yield raw
             return
         with gzip.GzipFile(fileobj=raw) as unzipped:
-            yield cast(BinaryIO, unzipped)
+            yield unzipped
 
 
 def content_digest(path: Path) -> str:
@@ -118,7 +118,7 @@ def content_digest(path: Path) -> str:
 
 
 def read_text(
-    stream: BinaryIO, *, name: str, encoding: str | None, options: OptionNames
+    stream: BufferedIOBase, *, name: str, encoding: str | None, options: OptionNames
 ) -> Iterator[str]:
     """The text of `stream` piece by piece, without its byte order mark.
 
@@ -174,7 +174,7 @@ def visible(text: str, *, limit: int = 60) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short)
 
 
-def _read_bytes(stream: BinaryIO, name: str) -> Iterator[bytes]:
+def _read_bytes(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
     """Chunks of `stream`; the last one, and only that, is empty."""
     try:
         while True:

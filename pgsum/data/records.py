@@ -59,6 +59,7 @@ class Tally:
     bad: int = 0
     first_bad: list[BadRow] = field(default_factory=list)
     cut: int = 0
+    cut_at: int = 0
     surrogates: int = 0
     empty: int = 0
     several_references: int = 0
@@ -76,7 +77,10 @@ class Tally:
                 "summary."
             )
         if self.cut:
-            yield f"{self.name}: {_count(self.cut, 'document')} cut, longer than data.max_chars."
+            yield (
+                f"{self.name}: {_count(self.cut, 'document')} cut after {self.cut_at:,} characters "
+                "(data.max_chars)."
+            )
         if self.surrogates:
             yield (
                 f"{self.name}: {_count(self.surrogates, 'lone surrogate')} replaced, each half a "
@@ -133,6 +137,7 @@ def sound_text(text: str, tally: Tally, *, max_chars: int | None = None) -> str:
     if max_chars is not None and len(text) > max_chars:
         text = text[:max_chars]
         tally.cut += 1
+        tally.cut_at = max_chars
     if text.isascii():
         return text
     text, surrogates = _SURROGATES.subn("\ufffd", text)

@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from pgsum.data.files import MAX_LINE_CHARS, OptionNames, read_text, split_lines, visible
 from pgsum.errors import DataError
@@ -48,7 +49,7 @@ def format_of(path: Path) -> str:
 
 
 def read_rows(
-    stream: BinaryIO, *, name: str, suffix: str, encoding: str | None, options: OptionNames
+    stream: BufferedIOBase, *, name: str, suffix: str, encoding: str | None, options: OptionNames
 ) -> Iterator[Row | BadRow]:
     """The rows of a file of the format that `suffix` (one of `ROW_SUFFIXES`) stands for."""
     text = read_text(stream, name=name, encoding=encoding, options=options)

@@ -48,7 +48,7 @@ _FILE_NAMES = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test",),
 }
-_FORMAT = 2  # raise it whenever the same files are read differently
+_FORMAT = 3  # raise it whenever the same files are read differently
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,8 @@ def _pairs(entries: Mapping[str, Entry], split: str, config: DataConfig) -> "Dat
     pairs = entries[split].dataset(split)
     if len(pairs) == 0:
         raise DataError(
-            f"There are no {split} pairs.",
+            f"There are no {split} pairs that can be used.",
             where=getattr(config, split) or config.root or config.train,
-            hint="the file holds too few that could be used",
         )
     return pairs
 

@@ -7,9 +7,10 @@ goes with line N of the other; where a folder of them is, each file is one whole
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from pgsum.data.files import open_file, read_text, split_lines
 from pgsum.data.records import Pair, Reading, Record, Tally, sound_text
@@ -133,10 +134,10 @@ def _with_summaries(path: Path, files: Mapping[tuple[str, str], Path]) -> TextPa
     )
 
 
-def _lines(stream: BinaryIO, path: Path, reading: Reading) -> Iterator[str]:
+def _lines(stream: BufferedIOBase, path: Path, reading: Reading) -> Iterator[str]:
     for line in split_lines(_text(stream, path, reading), name=str(path)):
         yield line.removesuffix("\r")
 
 
-def _text(stream: BinaryIO, path: Path, reading: Reading) -> Iterator[str]:
+def _text(stream: BufferedIOBase, path: Path, reading: Reading) -> Iterator[str]:
     return read_text(stream, name=str(path), encoding=reading.encoding, options=reading.options)

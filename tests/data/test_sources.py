@@ -1,0 +1,276 @@
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgsum.config import DataConfig
+from pgsum.data import cache, docstrings
+from pgsum.data.docstrings import SourceFile
+from pgsum.data.records import Pair
+from pgsum.data.sources import hold_out, open_corpus, open_split
+from pgsum.errors import ConfigError, DataError
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PGSUM_CACHE", str(tmp_path / "cache"))
+    cache._cache_folder.cache_clear()
+    yield
+    cache._cache_folder.cache_clear()
+
+
+def write(path: Path, *rows: dict[str, object]) -> str:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def pair(number: int) -> dict[str, object]:
+    return {"id": f"p{number}", "document": f"document {number}", "summary": f"summary {number}"}
+
+
+def pairs(*numbers: int) -> list[dict[str, object]]:
+    return [pair(number) for number in numbers]
+
+
+def config(**settings) -> DataConfig:
+    return DataConfig(name="files", **settings)
+
+
+# --- finding the files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("validation", ["validation", "valid", "val", "dev"])
+def test_folder_holds_its_splits_by_name(tmp_path, validation):
+    write(tmp_path / "train.jsonl", *pairs(1, 2))
+    (tmp_path / f"{validation}.csv").write_text("text,title\nd,s\n", encoding="utf-8")
+    (tmp_path / "test.source").write_text("d\ne\nf\n", encoding="utf-8")
+    (tmp_path / "test.target").write_text("s\nt\nu\n", encoding="utf-8")
+    write(tmp_path / "leaks.json", {"other": 1})
+    corpus = open_corpus(config(root=str(tmp_path)))
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (2, 1, 3)
+    assert (corpus.name, corpus.notes) == ("files", ())
+    assert corpus.train[0] == {
+        "id": "p1",
+        "document": "document 1",
+        "references": ["summary 1"],
+    }
+
+
+def test_split_may_be_a_folder_of_text_files(tmp_path):
+    for number in range(3):
+        for kind in ("document", "summary"):
+            path = tmp_path / "train" / f"{number}.{kind}.txt"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"{kind} {number}", encoding="utf-8")
+    write(tmp_path / "dev.jsonl", *pairs(9))
+    assert open_corpus(config(root=str(tmp_path))).train["document"][:] == [
+        f"document {number}" for number in range(3)
+    ]
+
+
+def test_named_files_are_relative_to_the_folder_and_win_over_its_own(tmp_path):
+    write(tmp_path / "train.jsonl", *pairs(1))
+    write(tmp_path / "other.jsonl", *pairs(2))
+    write(tmp_path / "dev.jsonl", *pairs(3))
+    corpus = open_corpus(config(root=str(tmp_path), train="other.jsonl"))
+    assert corpus.train["id"][:] == ["p2"]
+
+
+def test_two_files_that_could_be_one_split_are_refused(tmp_path):
+    write(tmp_path / "dev.jsonl", *pairs(1))
+    write(tmp_path / "val.jsonl", *pairs(1))
+    with pytest.raises(
+        DataError,
+        match=r"could be in dev\.jsonl or in val\.jsonl; .*data\.validation=dev\.jsonl",
+    ):
+        open_corpus(config(root=str(tmp_path)))
+
+
+def test_nothing_named_says_what_to_name():
+    with pytest.raises(
+        ConfigError,
+        match=r"No file of train pairs is named; at data\.train; "
+        r"add data\.train=FILE, or data\.root=FOLDER",
+    ):
+        open_corpus(config())
+
+
+def test_folder_without_the_split_says_what_to_call_it(tmp_path):
+    write(tmp_path / "train.jsonl", *pairs(1, 2))
+    with pytest.raises(ConfigError, match=r"holds no file of test pairs; .*call it test\.jsonl"):
+        open_split(config(root=str(tmp_path)), "test")
+
+
+def test_missing_folder_and_missing_file_are_said_to_be_missing(tmp_path):
+    with pytest.raises(DataError, match=r"no such folder; at data\.root="):
+        open_corpus(config(root=str(tmp_path / "nowhere")))
+    with pytest.raises(DataError, match="no such file"):
+        open_corpus(config(train=str(tmp_path / "train.jsonl")))
+
+
+def test_file_of_another_kind_says_what_is_read(tmp_path):
+    (tmp_path / "train.docx").touch()
+    with pytest.raises(DataError, match=r"Pairs are read from \.jsonl, \.csv and \.tsv files"):
+        open_corpus(config(train=str(tmp_path / "train.docx")))
+
+
+def test_device_is_not_read_at_all():
+    with pytest.raises(DataError, match="This is a device"):
+        open_corpus(config(train="/dev/zero"))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "document,summary\n"])
+def test_file_without_pairs_is_an_error(tmp_path, text):
+    (tmp_path / "train.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=r"no train pairs that can be used; at .*train\.csv"):
+        open_corpus(config(train=str(tmp_path / "train.csv")))
+
+
+# --- reading them ---------------------------------------------------------------------------------
+
+
+def test_evaluation_keeps_all_references_and_training_takes_the_summary(tmp_path):
+    row = {"document": "d", "summary": "s", "references": ["s", "t"]}
+    path = write(tmp_path / "a.jsonl", row)
+    corpus = open_corpus(config(train=path, validation=path, test=path))
+    assert corpus.train["references"][:] == [["s"]]
+    assert corpus.validation["references"][:] == [["s", "t"]]
+    assert corpus.test["references"][:] == [["s", "t"]]
+
+
+def test_training_on_several_references_needs_a_choice(tmp_path):
+    rows = [{"document": f"d{number}", "references": ["s", "t"]} for number in range(2)]
+    path = write(tmp_path / "a.jsonl", *rows)
+    with pytest.raises(DataError, match=r"a\.jsonl:1; add data\.reference=first"):
+        open_corpus(config(train=path))
+    corpus = open_corpus(config(train=path, reference="first"))
+    assert corpus.train["references"][:] == [["s"]]
+    assert corpus.notes == ("a.jsonl: 2 pairs with several references learned by the first.",)
+
+
+def test_bad_row_stops_or_is_skipped_with_a_note_that_stays(tmp_path):
+    path = write(tmp_path / "a.jsonl", pair(1), {"document": "d", "summary": None}, pair(2))
+    with pytest.raises(DataError, match=r"The summary is null.*a\.jsonl:2; .*data\.on_bad=skip"):
+        open_corpus(config(train=path))
+    for _ in range(2):  # read, then from the cache
+        corpus = open_corpus(config(train=path, on_bad="skip"))
+        assert len(corpus.train) + len(corpus.validation) == 2
+        assert corpus.notes == (
+            f"a.jsonl: 1 bad row skipped: The summary is null; a text is needed ({path}:2).",
+        )
+
+
+def test_split_alone_tells_its_notes_to_whom_they_concern(tmp_path):
+    path = write(tmp_path / "a.jsonl", pair(1), {**pair(2), "id": "p1"})
+    notes: list[str] = []
+    assert len(open_split(config(test=path), "test", note=notes.append)) == 2
+    assert notes == ["a.jsonl: 1 id seen before."]
+
+
+def test_pairs_may_be_limited(tmp_path):
+    path = write(tmp_path / "a.jsonl", *pairs(*range(10)))
+    limited = open_corpus(config(train=path, validation=path, max_pairs=3))
+    assert limited.train["id"][:] == ["p0", "p1", "p2"]
+    assert len(limited.validation) == 10
+    assert limited.fingerprint != open_corpus(config(train=path, validation=path)).fingerprint
+
+
+def test_edited_file_is_read_anew_though_its_date_stays(tmp_path):
+    path = write(tmp_path / "a.jsonl", *pairs(1, 2))
+    before = open_corpus(config(train=path))
+    times = os.stat(path)
+    write(tmp_path / "a.jsonl", *pairs(3, 4))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    after = open_corpus(config(train=path))
+    assert {*after.train["id"], *after.validation["id"]} == {"p3", "p4"}
+    assert after.fingerprint != before.fingerprint
+
+
+def test_same_content_elsewhere_is_the_same_corpus(tmp_path):
+    here = write(tmp_path / "here" / "a.jsonl", *pairs(1, 2))
+    there = write(tmp_path / "there" / "a.jsonl", *pairs(1, 2))
+    assert (
+        open_corpus(config(train=here)).fingerprint == open_corpus(config(train=there)).fingerprint
+    )
+
+
+def test_other_settings_of_reading_are_another_corpus(tmp_path):
+    path = write(tmp_path / "a.jsonl", *pairs(1, 2))
+    whole = open_corpus(config(train=path, validation=path))
+    cut = open_corpus(config(train=path, validation=path, max_chars=3))
+    assert cut.train["document"][:] == ["doc", "doc"]
+    assert cut.fingerprint != whole.fingerprint
+
+
+# --- holding out ----------------------------------------------------------------------------------
+
+
+def test_share_of_the_training_pairs_is_held_out_where_no_file_is_named(tmp_path):
+    path = write(tmp_path / "a.jsonl", *pairs(*range(400)))
+    corpus = open_corpus(config(train=path, holdout=0.25))
+    assert len(corpus.train) + len(corpus.validation) == 400
+    assert 70 < len(corpus.validation) < 130
+    validation = open_split(config(train=path, holdout=0.25), "validation")
+    assert validation["id"][:] == corpus.validation["id"][:]
+
+
+DOCUMENTS = st.lists(st.text(max_size=3), min_size=1, max_size=30)
+
+
+def split_of(documents: list[str], share: float) -> dict[str, str]:
+    held = hold_out((Pair("", document, ()) for document in documents), share)
+    return {item.document: split for split, item in held}
+
+
+@given(DOCUMENTS, st.floats(0.01, 0.99), st.randoms(use_true_random=False))
+def test_split_of_a_document_does_not_depend_on_the_order(documents, share, rng: random.Random):
+    shuffled = documents.copy()
+    rng.shuffle(shuffled)
+    assert split_of(documents, share) == split_of(shuffled, share)
+
+
+@given(DOCUMENTS, st.floats(0.01, 0.99))
+def test_every_pair_is_in_one_split_and_some_are_held_out(documents, share):
+    held = list(hold_out([Pair("", document, ()) for document in documents], share))
+    assert sorted(item.document for _, item in held) == sorted(documents)
+    assert "validation" in {split for split, _ in held}
+    splits = {
+        document: {s for s, item in held if item.document == document} for document in documents
+    }
+    assert all(len(found) == 1 for found in splits.values())
+
+
+def test_single_pair_leaves_nothing_to_train_on(tmp_path):
+    path = write(tmp_path / "a.jsonl", pair(1))
+    with pytest.raises(DataError, match="no train pairs that can be used"):
+        open_corpus(config(train=path))
+
+
+# --- the built-in corpus --------------------------------------------------------------------------
+
+
+def test_built_in_corpus_is_harvested_once_and_then_mapped(tmp_path, monkeypatch):
+    source = tmp_path / "module.py"
+    source.write_text("", encoding="utf-8")
+    harvests = []
+
+    def harvest(files, **_):
+        harvests.append(files)
+        return {split: [Pair(split, "d", ("s",))] for split in ("train", "validation", "test")}
+
+    monkeypatch.setattr(docstrings, "find_source_files", lambda: [SourceFile(source, "module")])
+    monkeypatch.setattr(docstrings, "harvest", harvest)
+    for _ in range(2):
+        corpus = open_corpus(DataConfig())
+        assert corpus.name == "docstrings"
+        assert (corpus.train["id"][0], corpus.validation["id"][0]) == ("train", "validation")
+        assert open_split(DataConfig(), "test")["id"][:] == ["test"]
+    assert len(harvests) == 1
+    source.write_text("changed = True", encoding="utf-8")
+    assert open_corpus(DataConfig()).fingerprint != corpus.fingerprint
+    assert len(harvests) == 2

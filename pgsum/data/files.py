@@ -92,6 +92,16 @@ def check_file(path: Path, *, pipes: bool = False) -> None:
     raise DataError(f"This is {kind}; a file is needed.", where=str(path))
 
 
+def list_folder(path: Path) -> list[Path]:
+    """What lies in a folder, by name; raises DataError where it is none, or cannot be read."""
+    try:
+        return sorted(path.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError("There is no such folder.", where=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, str(path)) from None
+
+
 @contextmanager
 def open_file(path: Path) -> Iterator[BufferedIOBase]:
     """The bytes of a file or pipe, decompressed where its name ends in .gz."""
@@ -192,7 +202,7 @@ def _read_bytes(stream: BufferedIOBase, name: str) -> Iterator[bytes]:
 
 def _unreadable(error: OSError | ValueError, name: str) -> DataError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return DataError(f"The file cannot be read: {reason[:1].lower()}{reason[1:]}.", where=name)
+    return DataError(f"It cannot be read: {reason[:1].lower()}{reason[1:]}.", where=name)
 
 
 def _neighbours_like(path: Path) -> list[str]:

@@ -6,7 +6,7 @@ Knows which files make up a corpus and what its splits are. Knows no file format
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from pgsum.config import DataConfig
 from pgsum.data import docstrings
 from pgsum.data.cache import Entry, cached
 from pgsum.data.columns import NamedColumns
-from pgsum.data.files import check_file, content_digest
+from pgsum.data.files import DATA_OPTIONS, OptionNames, check_file, content_digest, list_folder
 from pgsum.data.records import (
     Pair,
     Reading,
@@ -73,7 +73,7 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     `progress` is called with the number of source files read and of all, where there are many.
     Raises ConfigError where no file to train on is named, DataError for what is wrong with one.
     """
-    entries = _open(config, SPLITS, progress)
+    entries = _open(config, SPLITS, progress=progress)
     if "train" not in entries:
         raise _not_named("train", config)
     train = _pairs(entries, "train", config)
@@ -91,13 +91,18 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
 
 
 def open_split(
-    config: DataConfig, split: str, *, note: Callable[[str], object] | None = None
+    config: DataConfig,
+    split: str,
+    *,
+    note: Callable[[str], object] | None = None,
+    options: OptionNames = DATA_OPTIONS,
 ) -> "Dataset":
     """One split of the corpus that `config` names, its documents with all their references.
 
-    `note` is called with what was left out, a sentence each. Raises as `open_corpus` does.
+    `note` is called with what was left out, a sentence each; `options` are what errors call the
+    settings. Raises as `open_corpus` does.
     """
-    entries = _open(config, (split,), None)
+    entries = _open(config, (split,), options=options)
     if split not in entries:
         raise _not_named(split, config)
     if note:
@@ -106,7 +111,13 @@ def open_split(
     return _pairs(entries, split, config)
 
 
-def _open(config: DataConfig, wanted: Iterable[str], progress: Progress | None) -> dict[str, Entry]:
+def _open(
+    config: DataConfig,
+    wanted: Iterable[str],
+    *,
+    progress: Progress | None = None,
+    options: OptionNames = DATA_OPTIONS,
+) -> dict[str, Entry]:
     """The cache entries of those splits wanted that there are."""
     if config.name == "docstrings":
         entry = _open_docstrings(config, progress)
@@ -118,7 +129,7 @@ def _open(config: DataConfig, wanted: Iterable[str], progress: Progress | None) 
         origin = "train" if held_out else split
         if origin in paths:
             entries[split] = entries.get(origin) or _open_file(
-                paths[origin], origin, config, holds_out="validation" not in paths
+                paths[origin], origin, config, options, holds_out="validation" not in paths
             )
     return entries
 
@@ -158,24 +169,22 @@ def _open_docstrings(config: DataConfig, progress: Progress | None) -> Entry:
 def _find_files(config: DataConfig) -> dict[str, Path]:
     """The path of each split that is named, or that the folder `data.root` holds."""
     root = None if config.root is None else Path(expanduser(config.root))
-    if root is not None and not root.is_dir():
-        raise DataError("There is no such folder.", where=f"data.root={root}")
+    in_root = [] if root is None else list_folder(root)
     paths: dict[str, Path] = {}
     for split in SPLITS:
         named: str | None = getattr(config, split)
         if named is not None:
             paths[split] = (root or Path()) / Path(expanduser(named))
-        elif root is not None and (found := _find_in(root, split)):
+        elif found := _only([path for path in in_root if _holds(path, split)], split):
             paths[split] = found
     return paths
 
 
-def _find_in(root: Path, split: str) -> Path | None:
-    found = [path for path in sorted(root.iterdir()) if _holds(path, split)]
+def _only(found: list[Path], split: str) -> Path | None:
     if len(found) > 1:
         raise DataError(
             f"The {split} pairs could be in {found[0].name} or in {found[1].name}.",
-            where=str(root),
+            where=str(found[0].parent),
             hint=f"name one: data.{split}={found[0].name}",
         )
     return found[0] if found else None
@@ -205,12 +214,15 @@ def _not_named(split: str, config: DataConfig) -> ConfigError:
     )
 
 
-def _open_file(path: Path, split: str, config: DataConfig, *, holds_out: bool) -> Entry:
+def _open_file(
+    path: Path, split: str, config: DataConfig, options: OptionNames, *, holds_out: bool
+) -> Entry:
     reading = Reading(
         wanted="pairs" if split == "train" else "references",
         columns=NamedColumns(config.document_column, config.summary_column, config.id_column),
         encoding=config.encoding,
         max_chars=config.max_chars,
+        options=options,
     )
     tally = Tally(path.name)
     files, records = _records(path, reading, tally)
@@ -220,18 +232,17 @@ def _open_file(path: Path, split: str, config: DataConfig, *, holds_out: bool) -
             sound = for_evaluation(records, tally=tally)
         else:
             sound = for_training(records, reference=config.reference, tally=tally)
-        pairs = only_pairs(sound, on_bad=config.on_bad, tally=tally, options=reading.options)
+        pairs = only_pairs(sound, on_bad=config.on_bad, tally=tally, options=options)
         if split == "train" and holds_out:
             return hold_out(pairs, config.holdout)
         return ((split, pair) for pair in pairs)
 
-    depends_on = [
-        *(_FORMAT, split, holds_out and config.holdout, asdict(reading)),
-        *(config.reference, config.on_bad),
-        *((file.name, content_digest(file)) for file in files),
-    ]
+    settings = asdict(replace(reading, options=DATA_OPTIONS))
+    contents = [(file.name, content_digest(file)) for file in files]
+    choices = (split, holds_out and config.holdout, config.reference, config.on_bad)
+    fingerprint = _sha256([_FORMAT, settings, choices, contents])
     splits = ("train", "validation") if split == "train" and holds_out else (split,)
-    return cached(_sha256(depends_on), splits, read, tally.notes)
+    return cached(fingerprint, splits, read, tally.notes)
 
 
 def _records(

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from pgsum.data.files import open_file, read_text, split_lines
+from pgsum.data.files import list_folder, open_file, read_text, split_lines
 from pgsum.data.records import Pair, Reading, Record, Tally, sound_text
 from pgsum.errors import DataError
 
@@ -118,7 +118,7 @@ def _stem_and_ending(path: Path) -> tuple[str, str]:
 
 
 def _files_of(folder: Path) -> dict[tuple[str, str], Path]:
-    return {_stem_and_ending(path): path for path in sorted(folder.iterdir()) if path.is_file()}
+    return {_stem_and_ending(path): path for path in list_folder(folder) if path.is_file()}
 
 
 def _with_summaries(path: Path, files: Mapping[tuple[str, str], Path]) -> TextPair:

@@ -16,7 +16,7 @@ SPLITS = {"train": "train.json", "validation": "val.json", "test": "test.json"}
 
 def main() -> None:
     """Convert the three splits and say what was left out."""
-    parser = argparse.ArgumentParser(description="SAMSum to JSONL for `pgsum train data.root=OUT`.")
+    parser = argparse.ArgumentParser(description="SAMSum to JSONL, for `pgsum train OUT`.")
     parser.add_argument("folder", type=Path, help="holds train.json, val.json and test.json")
     parser.add_argument("out", type=Path, help="where the three .jsonl files go")
     arguments = parser.parse_args()

@@ -93,7 +93,7 @@ class TextConfig(Section, prefix="text."):
 
 @dataclass
 class ModelConfig(Section, prefix="model."):
-    """What is computed; each axis is described in ARCHITECTURE.md."""
+    """What is computed; each axis is described in docs/model.md."""
 
     name: str = "pointer_generator"
     """The preset these settings began as."""

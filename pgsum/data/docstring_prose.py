@@ -8,7 +8,7 @@ describe parameters. Knows nothing of files, names or splits.
 import re
 from collections.abc import Iterator
 from inspect import cleandoc
-from itertools import groupby
+from itertools import groupby, pairwise
 
 # First lines of functions written in C: `dot(a, b, out=None)`, `get() -> value`.
 _SIGNATURE = re.compile(r"[\w.*]+ ?\(.*\)(?: ?->.*)?", re.DOTALL)
@@ -49,7 +49,8 @@ def read_docstring(docstring: str) -> tuple[str, str] | None:
         del blocks[0]
     if not blocks or not _is_first_line(blocks[0]):
         return None
-    return _plain(" ".join(blocks[0])), "\n\n".join(_prose(blocks[1:]))
+    paragraphs = list(_prose(blocks[1:]))
+    return _plain(" ".join(blocks[0])), "\n\n".join(_without_announcements(paragraphs))
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
@@ -119,6 +120,14 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
         yield _plain(" ".join(paragraph))
 
 
+def _without_announcements(paragraphs: list[str]) -> Iterator[str]:
+    """All but the sentences that announced what was left out."""
+    for paragraph, following in pairwise([*paragraphs, ""]):
+        announces = paragraph.endswith(":") and ". " not in paragraph
+        if not announces or _BULLET.match(following):
+            yield paragraph
+
+
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
@@ -131,4 +140,5 @@ def _plain(text: str) -> str:
     text = _CITATION.sub("", text)
     text = _BACKTICK.sub("", text).replace("\\", "")
     text = _STRONG.sub(r"\2", text)
-    return " ".join(text.split()).removesuffix("::")
+    text = " ".join(text.split())
+    return text[:-1] if text.endswith("::") else text  # as reStructuredText shows it

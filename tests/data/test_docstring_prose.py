@@ -123,10 +123,19 @@ def test_sections_of_prose_are_kept_without_their_headings(section):
 
 
 def test_code_inside_a_paragraph_ends_it():
-    assert body_of("Use it as it stands here:\n    thing(3)\n    thing(4)") == (
-        "Use it as it stands here:"
+    assert body_of("Use it as it stands here.\n    thing(3)\n    thing(4)") == (
+        "Use it as it stands here."
     )
     assert body_of("Use it so.\n>>> thing(3)\n4") == "Use it so."
+
+
+def test_sentence_that_announced_what_was_left_out_goes_with_it():
+    assert body_of("Before.\n\nUse it as it stands here::\n\n    thing(3)\n\nAfter.") == (
+        "Before.\n\nAfter."
+    )
+    assert body_of("Yes. Use it as it stands here::\n\n    thing(3)") == (
+        "Yes. Use it as it stands here:"
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,7 +150,6 @@ def test_code_inside_a_paragraph_ends_it():
         ),
         ("Known since [1]_ and [Knuth97]_.", "Known since and."),
         ("*args and **kwargs, **bold** and *slanted*.", "*args and **kwargs, bold and slanted."),
-        ("And so on it goes::", "And so on it goes"),
     ],
 )
 def test_marks_are_removed_and_the_words_stay(marked, plain):

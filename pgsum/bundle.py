@@ -7,7 +7,6 @@ model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each)
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -101,46 +100,40 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
     `card` is the text of README.md. Raises OSError where the disk says no; what stood there stays.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    aliases = _aliases(bundle.config)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
+        new, old = Path(aside, "new"), Path(aside, "old")
+        new.mkdir()
         settings = {"format": FORMAT, "pgsum": pgsum.__version__, **to_dict(bundle.config)}
-        _write_json(unfinished / "config.json", settings)
-        bundle.vocab.save(unfinished / "vocab.json")
-        _write_json(unfinished / "surface.json", bundle.surface.to_dict())
+        _write_json(new / "config.json", settings)
+        bundle.vocab.save(new / "vocab.json")
+        _write_json(new / "surface.json", bundle.surface.to_dict())
+        weights = bundle.model.state_dict()
         safetensors.torch.save_file(
-            {
-                name: tensor.contiguous()
-                for name, tensor in bundle.model.state_dict().items()
-                if name not in _aliases(bundle.config)
-            },
-            str(unfinished / "model.safetensors"),
+            {name: weights[name].contiguous() for name in weights if name not in aliases},
+            str(new / "model.safetensors"),
         )
-        (unfinished / "README.md").write_text(card, encoding="utf-8")
-        _write_json(
-            unfinished / "MANIFEST.json", {name: sha256(unfinished / name) for name in FILES}
-        )
-        unfinished.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-            os.replace(folder, old / folder.name)
-            os.replace(unfinished, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(unfinished, folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        (new / "README.md").write_text(card, encoding="utf-8")
+        _write_json(new / "MANIFEST.json", {name: sha256(new / name) for name in FILES})
+        try:
+            if folder.exists():
+                os.replace(folder, old)
+            os.replace(new, folder)
+        except BaseException:  # Ctrl-C, too, must not leave a run without a model
+            if old.exists() and not folder.exists():
+                os.replace(old, folder)
+            raise
 
 
-def load_bundle(folder: Path) -> Bundle:
-    """The bundle in `folder`, or in its `model/` where it is a run.
+def load_bundle(path: Path) -> Bundle:
+    """The bundle at `path`, or in its `model/` where it is a run folder.
 
     Raises ModelError where something is missing, altered or does not fit; nothing in a bundle is
     ever executed.
     """
-    if (folder / "model" / "config.json").is_file():
-        folder = folder / "model"
+    folder = find_model(path)
     _verify(folder)
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    settings = _read_json(folder / "config.json")
     made_by = settings.pop("pgsum", None)
     if settings.pop("format", None) != FORMAT:
         raise ModelError(
@@ -150,7 +143,7 @@ def load_bundle(folder: Path) -> Bundle:
         )
     config = from_dict(settings)
     vocab = Vocab.load(folder / "vocab.json")
-    surface = Surface.from_dict(json.loads((folder / "surface.json").read_text(encoding="utf-8")))
+    surface = Surface.from_dict(_read_json(folder / "surface.json"))
     weights = folder / "model.safetensors"
     # On the meta device nothing is allocated or drawn: shapes are compared before a byte is read.
     with torch.device("meta"):
@@ -175,16 +168,16 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
     Raises ModelError with what to do where there is none.
     """
     if path is not None:
-        folder = Path(path)
-        if (folder / "MANIFEST.json").is_file():
-            return folder
-        if (folder / "model" / "MANIFEST.json").is_file():
-            return folder / "model"
-        what = "holds no model" if folder.is_dir() else "does not exist"
+        for folder in (Path(path), Path(path, "model")):
+            if (folder / "MANIFEST.json").is_file():
+                return folder
+        what = (
+            "holds no model: it has no MANIFEST.json" if Path(path).exists() else "does not exist"
+        )
         raise ModelError(
             f"{str(path)!r} {what}",
             where=str(path),
-            hint="--model takes a run folder of `pgsum train`, or the model/ folder inside one.",
+            hint="A model is a run folder of `pgsum train`, or the model/ folder inside one.",
         )
     manifests = sorted(
         runs.glob("*/model/MANIFEST.json"), key=lambda p: p.stat().st_mtime, reverse=True
@@ -206,23 +199,15 @@ def sha256(path: Path) -> str:
 
 def _verify(folder: Path) -> None:
     """Each file of the bundle is there and is what was written."""
-    manifest_path = folder / "MANIFEST.json"
-    if not manifest_path.is_file():
-        what = "holds no model" if folder.is_dir() else "does not exist"
-        raise ModelError(
-            f"the folder {what}: there is no MANIFEST.json", where=str(folder), hint=HINT
-        )
-    try:
-        manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
-        expected = {name: str(manifest[name]) for name in FILES}
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(
-            f"the manifest is damaged: {error!r}", where=str(manifest_path), hint=HINT
-        ) from error
-    for name, digest in expected.items():
-        if not (folder / name).is_file():
-            raise ModelError(f"{name} is missing", where=str(folder), hint=HINT)
-        if sha256(folder / name) != digest:
+    manifest = _read_json(folder / "MANIFEST.json")
+    for name in FILES:
+        try:
+            digest = sha256(folder / name)
+        except OSError as error:
+            raise ModelError(
+                f"{name} cannot be read: {error.strerror}", where=str(folder / name), hint=HINT
+            ) from error
+        if digest != manifest.get(name):
             raise ModelError(
                 f"{name} is corrupt or was altered: it does not match MANIFEST.json",
                 where=str(folder / name),
@@ -237,10 +222,15 @@ def _aliases(config: Config) -> dict[str, str]:
 
 def _check_shapes(model: PointerGenerator, weights: Path, aliases: Mapping[str, str]) -> None:
     """The file's header holds just the tensors that the settings ask for."""
-    wanted = {k: list(v.shape) for k, v in model.state_dict().items() if k not in aliases}
+    wanted = {
+        name: f"F32 {list(tensor.shape)}"
+        for name, tensor in model.state_dict().items()
+        if name not in aliases
+    }
     try:
         with safetensors.safe_open(str(weights), framework="pt") as file:
-            found = {name: list(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            found = {name: f"{s.get_dtype()} {s.get_shape()}" for name, s in slices.items()}
     except safetensors.SafetensorError as error:
         raise ModelError(
             f"the weights are corrupt: {error}", where=str(weights), hint=HINT
@@ -257,3 +247,14 @@ def _check_shapes(model: PointerGenerator, weights: Path, aliases: Mapping[str, 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """An object. Raises ModelError where the file cannot be read or holds something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path.name} is damaged: {error}", where=str(path), hint=HINT) from error
+    if not isinstance(content, dict):
+        raise ModelError(f"{path.name} is damaged: it is not an object", where=str(path), hint=HINT)
+    return content

@@ -129,6 +129,11 @@ class _PairWriter:
         self._batch, self._chars = [], 0
 
 
+def folder() -> Path:
+    """Where entries lie, and whatever else is kept under a fingerprint."""
+    return _cache_folder()[0]
+
+
 @functools.cache
 def _cache_folder() -> tuple[Path, tuple[str, ...]]:
     """PGSUM_CACHE, XDG_CACHE_HOME/pgsum, ~/.cache/pgsum, or else a folder that ends with us."""

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,13 +65,13 @@ def prepare(
     surface: Surface | None = None,
 ) -> Prepared:
     """Tokens, vocabulary and ids of a corpus; `vocab` and `surface` are learned where not given."""
-    if not len(corpus.train):
-        raise DataError("There is no pair to train on.", hint="Look at the corpus's files.")
     folder = cache.folder()
     workers = min(workers or os.cpu_count() or 1, 1 + len(corpus.train) // (4 * _BATCH))
     settings = json.dumps(asdict(text), sort_keys=True)
     key = _digest(_FORMAT, corpus.fingerprint, str(len(corpus.train)), settings)
     tokens = _map(corpus.train, tokenize_rows, folder / f"{key}-tokens.arrow", workers, text=text)
+    if not len(tokens):
+        raise DataError("There is no pair to train on.", hint="Look at the corpus's files.")
     if vocab is None:
         vocab = Vocab.build(count_forms(tokens), size=text.vocab_size, min_count=text.min_count)
     if surface is None:
@@ -83,29 +84,15 @@ def prepare(
         vocab=vocab,
         text=text,
     )
-    sample = validation_sample(corpus.validation, validation_pairs)
-    rows = encode_rows(
-        tokenize_rows(
-            {
-                "document": [p.document for p in sample],
-                "references": [p.references for p in sample],
-            },
-            text=text,
-        ),
-        vocab=vocab,
-        text=text,
-    )
+    validation = validation_sample(corpus.validation, validation_pairs)
     return Prepared(
         vocab=vocab,
         surface=surface,
         train=encoded,
         source_lengths=_lengths(encoded, "source_ids"),
         target_lengths=_lengths(encoded, "target_extended_ids"),
-        validation=tuple(sample),
-        validation_examples=tuple(
-            example_of_row({name: column[i] for name, column in rows.items()})
-            for i in range(len(sample))
-        ),
+        validation=tuple(validation),
+        validation_examples=tuple(example_of_pair(pair, vocab, text) for pair in validation),
         notes=tuple(_notes(len(corpus.train), encoded, text)),
     )
 
@@ -158,6 +145,13 @@ def example_of_row(row: Mapping[str, Any]) -> Example:
     )
 
 
+def example_of_pair(pair: Pair, vocab: Vocab, text: TextConfig) -> Example:
+    """A pair as training would see it, by its first reference."""
+    source, _ = _forms(pair.document, text.max_source_tokens, text)
+    target, target_cut = _forms(pair.references[0], text.max_target_tokens, text)
+    return encode_example(vocab, source, target, target_cut=target_cut)
+
+
 def count_forms(tokens: "Dataset") -> Counter[str]:
     """How often each form occurs, on both sides together."""
     counts: Counter[str] = Counter()
@@ -173,11 +167,15 @@ def learn_surface(pairs: "Dataset", vocab: Vocab, text: TextConfig) -> Surface:
 
 
 def validation_sample(pairs: "Dataset", size: int) -> list[Pair]:
-    """A sample that does not depend on the order of the pairs: the lowest hashes."""
+    """A sample that does not depend on the order of the pairs: the lowest hashes.
+
+    A document without a single token is not chosen.
+    """
     documents = pairs["document"]
     hashes = [hashlib.sha256(document.encode()).digest() for document in documents]
-    chosen = sorted(sorted(range(len(hashes)), key=hashes.__getitem__)[:size])
-    rows = pairs.select(chosen)
+    by_hash = sorted(range(len(hashes)), key=hashes.__getitem__)
+    readable = (i for i in by_hash if tokenize(documents[i], max_tokens=1))
+    rows = pairs.select(sorted(islice(readable, size)))
     return [Pair(r["id"], r["document"], tuple(r["references"])) for r in rows]
 
 
@@ -214,7 +212,7 @@ def _lengths(rows: "Dataset", column: str) -> Lengths:
 
 def _notes(pairs: int, encoded: "Dataset", text: TextConfig) -> Iterator[str]:
     if lost := pairs - len(encoded):
-        yield f"{lost:,} training documents hold no visible character and are left out"
+        yield f"no visible character in {lost:,} of {pairs:,} training documents: they are left out"
     for side, limit in (("source", text.max_source_tokens), ("target", text.max_target_tokens)):
         if cut := pc.sum(encoded.data.column(f"{side}_cut")).as_py():
             yield (

@@ -235,17 +235,21 @@ def _unmarked(head: bytes, name: str, options: OptionNames) -> str:
     for beginning, kind in _BEGINNINGS.items():
         if head.startswith(beginning):
             raise DataError(f"The file looks binary ({kind}); a text file is needed.", where=name)
-    for codec, high_bytes in (("utf-16-le", head[1::2]), ("utf-16-be", head[0::2])):
-        if high_bytes.count(0) > len(high_bytes) / 3 and head.count(0) < len(head) * 0.6:
+    even, odd = head[0::2], head[1::2]
+    for codec, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if high.count(0) > len(high) / 3 and _control_share(low) < 0.02:
             raise DataError(
                 "The file looks like UTF-16 without a byte order mark.",
                 where=name,
                 hint=f"add {options.encoding}{codec}",
             )
-    controls = len(head) - len(head.translate(None, delete=_CONTROLS))
-    if controls > len(head) / 50:
+    if _control_share(head) > 0.02:
         raise DataError("The file looks binary; a text file is needed.", where=name)
     return "utf-8"
+
+
+def _control_share(data: bytes) -> float:
+    return sum(map(data.count, _CONTROLS)) / max(1, len(data))
 
 
 def _not_text(

@@ -243,9 +243,14 @@ def test_known_binary_file_is_called_what_it_is(data, kind):
         text_of(data)
 
 
-def test_other_binary_file_is_recognised_by_its_control_bytes():
+@pytest.mark.parametrize("data", [bytes(range(256)) * 10, b"\0\1\2\3", b"\0" * 100])
+def test_other_binary_file_is_recognised_by_its_control_bytes(data):
     with pytest.raises(DataError, match="looks binary; a text file is needed"):
-        text_of(bytes(range(256)) * 10)
+        text_of(data)
+
+
+def test_empty_file_is_an_empty_text():
+    assert text_of(b"") == ""
 
 
 def test_few_control_characters_do_not_make_a_text_binary():

@@ -26,12 +26,16 @@ _SKIPPED = regex.compile(
     rf"{_ESCAPE}|[{_INVISIBLE}]++|\x1b|\u200d++(?!\p{{Extended_Pictographic}})", regex.VERSION1
 )
 
-# Scripts without blanks; the sound marks are kana too.
-_SINGLE = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_LETTER = rf"[a-zA-Z0-9_[[\p{{L}}\p{{M}}\p{{N}}]--[{_SINGLE}]]]"
+# Scripts without blanks between words; the sound marks are kana too.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\uff70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+UNSPACED = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+")
+"""A character that is a token by itself."""
+
+_LETTER = rf"[a-zA-Z0-9_[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]]"
 # At most 100 characters, so that a file without blanks is not one token. A soft hyphen, a
 # zero-width joiner or non-joiner, or a word joiner inside a word does not part it.
 _RUN = rf"{_LETTER}(?:{_LETTER}|[\u00ad\u200c\u200d\u2060]{{1,4}}+(?={_LETTER})){{0,99}}+\p{{M}}*+"
+_ATOM = r"a-zA-Z0-9_.+\-"
 _AUXILIARY = (
     "ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were"
     "|wo|would"
@@ -43,10 +47,10 @@ _APHERESIS = r"(?i:bout|cause|cos|coz|em|til|tis|twas|[0-9]0s)(?!\w)"
 _TOKEN = rf"""
       [a-zA-Z]{{1,100}}+(?=[ \n,;!?)])                                  # the common cases, fast
     | [.,](?=\s) | [()\[\]{{}}"]
-    | [{_SINGLE}]\p{{M}}*+                                              # 字
-    | (?:https?|ftp)://[!\#-;=?-~]{{1,2000}}(?<=[\w/=&\#~+\-])           # links, without the
-    | (?<!\w)www\.[!\#-;=?-~]{{1,2000}}(?<=[\w/=&\#~+\-])                # punctuation around them
-    | (?<![\w.+\-])[\w.+\-]{{1,64}}+@[a-zA-Z0-9\-]{{1,63}}+(?:\.[a-zA-Z0-9\-]{{1,63}}+){{1,8}}+
+    | [{_UNSPACED}]\p{{M}}*+                                              # 字
+    | (?:(?:https?|ftp)://|(?<![a-zA-Z0-9])www\.)                       # links, without the
+      [!\#-;=?-~]{{1,2000}}(?<=[\w/=&\#~+\-])                          # punctuation around them
+    | (?<![{_ATOM}])[{_ATOM}]{{1,64}}+@[a-zA-Z0-9\-]{{1,63}}+(?:\.[a-zA-Z0-9\-]{{1,63}}+){{1,8}}+
     | (?i:{_AUXILIARY})(?={_NOT}) | {_NOT}                             # do n't
     | (?<=\w)['’]{_CLITIC} | (?<=\s)['’]{_CLITIC}(?=\s)                # Tom 's
     | (?<!\w)['’]{_APHERESIS}                                          # 'em
@@ -95,12 +99,17 @@ def tokenize(text: str, *, max_tokens: int | None = None) -> list[Token]:
     return list(islice(tokens, max_tokens))
 
 
+def visible(token: str) -> str:
+    """The token without the invisible characters in it."""
+    return token if token.isprintable() and token.isascii() else _SKIPPED.sub("", token)
+
+
 def lookup_form(token: str, *, lowercase: bool) -> str:
     """What vocabulary and pointers compare: NFC, straight apostrophes, nothing invisible.
 
     Its length may differ from the token's ("İ" in lower case has two characters).
     """
-    if token.isascii() and token.isprintable():
-        return token.lower() if lowercase else token
-    form = unicodedata.normalize("NFC", _SKIPPED.sub("", token)).replace("’", "'")
-    return unicodedata.normalize("NFC", form.lower()) if lowercase else form
+    if not token.isascii() or not token.isprintable():
+        token = unicodedata.normalize("NFC", visible(token)).replace("’", "'")
+        return unicodedata.normalize("NFC", token.lower()) if lowercase else token
+    return token.lower() if lowercase else token

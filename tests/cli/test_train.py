@@ -61,8 +61,8 @@ def test_an_unknown_device_is_refused_before_training(pgsum, asked):
 
 
 def test_the_printed_config_is_complete_and_gives_the_same_run(pgsum, asked, tmp_path):
-    done = pgsum("train", "model=see2017", "name=a: b", "--print-config")
-    config = load_config(["model=see2017", "name=a: b"])
+    done = pgsum("train", "model=see2017", "name=a, b", "--print-config")
+    config = load_config(["model=see2017", "name=a, b"])
     assert yaml.safe_load(done.out) == to_dict(config)
     assert asked == []
     file = tmp_path / "config.yaml"

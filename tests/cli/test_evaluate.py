@@ -1,0 +1,141 @@
+import json
+
+import pytest
+
+from pgsum.cli.model import run_name
+
+PAIRS = [
+    {"id": "x", "document": "The cat sat. It slept.", "summary": "The cat sat."},
+    {"id": "y", "document": "A dog ran home. It ate.", "summary": "A dog ate."},
+]
+PREDICTIONS = [
+    {"id": "y", "prediction": "A dog ate.", "reference": "A dog ate.", "other": "A dog."},
+    {"id": "x", "prediction": "The cat sat.", "reference": "The cat sat.", "other": "A cat."},
+]
+
+
+def write(path, rows):
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write(tmp_path / "pairs.jsonl", PAIRS)
+    write(tmp_path / "mine.jsonl", PREDICTIONS)
+    return tmp_path
+
+
+def figures(done) -> dict[str, dict[str, float]]:
+    assert done.code == 0, done.err
+    systems = json.loads(done.out)["systems"]
+    return {
+        name: {metric: figure["f"] for metric, figure in by_metric.items()}
+        for name, by_metric in systems.items()
+    }
+
+
+def test_predictions_are_scored_against_the_references_beside_them(pgsum):
+    options = ["--predictions", "mine.jsonl", "--reference-column", "reference"]
+    done = pgsum("evaluate", *options)
+    assert (done.code, done.err) == (0, "")
+    heading, row, _, signature = done.out.splitlines()
+    assert heading.split() == ["system", "R-1", "R-2", "R-L", "R-Lsum"]
+    assert row.split() == ["prediction", "100.00", "100.00", "100.00", "100.00"]
+    assert signature.startswith("ROUGE|n:2|nrefs:1|")
+    other = figures(pgsum("evaluate", *options, "--prediction-column", "other", "--json"))
+    assert list(other) == ["other"]
+    assert other["other"]["rouge1"] < 100
+
+
+def test_predictions_are_matched_with_data_by_id_and_lead_stands_beside_them(pgsum):
+    found = figures(pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--json"))
+    assert list(found) == ["prediction", "lead-1", "lead-3"]
+    assert found["prediction"]["rouge1"] == 100
+    alone = ["--no-baselines", "--json"]
+    found = figures(pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", *alone))
+    assert list(found) == ["prediction"]
+
+
+def test_a_baseline_needs_no_model(pgsum):
+    found = figures(pgsum("evaluate", "pairs.jsonl", "--system", "lead-2", "--json"))
+    assert list(found) == ["lead-2", "lead-1", "lead-3"]
+    assert found["lead-2"] == found["lead-3"]
+
+
+def test_rouge_options_change_the_signature(pgsum):
+    options = ["--rouge-tokenizer", "unicode", "--rouge-stemmer", "none", "--json"]
+    done = pgsum("evaluate", "pairs.jsonl", "--system", "lead-1", *options)
+    assert "|tok:unicode|stem:none|" in json.loads(done.out)["signature"]
+
+
+def test_results_are_kept_in_a_new_folder_only(pgsum, here):
+    options = ["evaluate", "pairs.jsonl", "--system", "lead-1", "--json", "--out", "results"]
+    done = pgsum(*options)
+    assert "written: results\n" in done.err
+    assert (here / "results" / "metrics.json").read_text(encoding="utf-8") == done.out
+    run = json.loads((here / "results" / "run.json").read_text(encoding="utf-8"))
+    assert run["inputs"] == {"data": "pairs.jsonl", "split": "test"}
+    assert run["config"]["data"]["test"] == "pairs.jsonl"
+    again = pgsum(*options)
+    assert again.code == 2
+    assert json.loads(again.err)["where"] == "results"
+
+
+def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
+    model = ["--model", tiny_model, "--threads", "1", "--json"]
+    found = figures(pgsum("evaluate", "pairs.jsonl", *model))
+    assert list(found) == [run_name(tiny_model), "lead-1", "lead-3"]
+    done = pgsum("evaluate", "pairs.jsonl", *model, "--set", "decode.beam=2")
+    assert done.code == 2
+    assert "did you mean decode.beam_size?" in json.loads(done.err.splitlines()[-1])["hint"]
+
+
+def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, monkeypatch):
+    asked = []
+
+    def open_split(config, split, *, note):
+        asked.append((config.name, split))
+        return [
+            {"id": row["id"], "document": row["document"], "references": [row["summary"]]}
+            for row in PAIRS
+        ]
+
+    monkeypatch.setattr("pgsum.data.sources.open_split", open_split)
+    done = pgsum("evaluate", "--model", tiny_model, "--split", "validation", "--json")
+    assert len(figures(done)) == 3
+    assert asked == [("docstrings", "validation")]
+
+
+def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
+    rows = [{"id": 1, "a": "The cat sat.", "b": "A cat."}, {"id": 2, "a": "x", "b": None}]
+    write(here / "odd.jsonl", rows)
+    columns = ["--set", "data.document_column=a", "--set", "data.summary_column=b"]
+    options = ["evaluate", "odd.jsonl", "--system", "lead-1", "--json"]
+    assert pgsum(*options).code == 3
+    assert pgsum(*options, *columns).code == 3
+    assert len(figures(pgsum(*options, *columns, "--on-bad", "skip"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--model", "x", "--predictions", "mine.jsonl"], 2, "--model and --predictions exclude"),
+        (["pairs.jsonl", "--model", "nosuch"], 4, "nosuch"),
+        (["pairs.jsonl", "--predictions", "nosuch.jsonl"], 3, "There is no such file"),
+        (["pairs.jsonl", "--system", "lead-1", "--rouge-tokenizer", "x"], 2, "no ROUGE tokenizer"),
+        (["pairs.jsonl", "--system", "lead-1", "--split", "dev"], 2, "'dev'"),
+        (["--predictions", "mine.jsonl"], 3, "reference"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(pgsum, arguments, code, message):
+    done = pgsum("evaluate", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+
+
+def test_a_run_gives_its_model_its_name(tmp_path):
+    assert run_name(tmp_path / "quick-001" / "model") == "quick-001"
+    assert run_name(tmp_path / "bundle") == "bundle"
+    assert run_name(tmp_path / "a" / ".." / "bundle") == "bundle"

@@ -1,0 +1,193 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pgsum.summarizer import Summarizer
+
+TEXTS = ["The cat sat on the mat near Oslo.", "A dog ran home, and the cat followed."]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text(TEXTS[0], encoding="utf-8")
+    (tmp_path / "b.txt").write_text(TEXTS[1], encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def summarize(pgsum, tiny_model):
+    return lambda *arguments: pgsum(
+        "summarize", "--model", tiny_model, "--threads", "1", *arguments
+    )
+
+
+def test_a_file_becomes_a_line_and_the_model_is_named_on_stderr(summarize, tiny_model):
+    done = summarize("a.txt")
+    assert done.code == 0
+    assert done.out == Summarizer.load(tiny_model)(TEXTS[0]).text + "\n"
+    assert f"model: {tiny_model}\n" in done.err
+
+
+def test_several_files_are_named_in_their_order(summarize):
+    one = {name: summarize(name).out for name in ("a.txt", "b.txt")}
+    expected = f"b.txt\t{one['b.txt']}a.txt\t{one['a.txt']}b.txt\t{one['b.txt']}"
+    assert summarize("b.txt", "*.txt").out == expected
+
+
+def test_jsonl_has_an_object_for_each_document(summarize, here):
+    rows = [{"id": f"x{n}", "text": TEXTS[n % 2]} for n in range(5)]
+    (here / "many.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = summarize("many.jsonl", "a.txt", "--jsonl", "--batch-size", "2", "--quiet")
+    objects = [json.loads(line) for line in done.out.split("\n")[:-1]]
+    assert done.err == ""
+    assert [o["id"] for o in objects] == [*(row["id"] for row in rows), "a.txt"]
+    assert objects[0] | {"id": "a.txt"} == objects[-1]
+    first = objects[0]
+    keys = ["id", "summary", "tokens", "copied", "source_tokens", "truncated", "score", "stop"]
+    assert list(first) == keys
+    assert len(first["tokens"]) == len(first["copied"])
+    assert first["source_tokens"][:3] == ["The", "cat", "sat"]
+    assert first["summary"] + "\n" == summarize("a.txt").out
+
+
+def test_options_reach_the_search(summarize):
+    def tokens(*options: str) -> list[list[str]]:
+        done = summarize("a.txt", "--jsonl", *options)
+        assert done.code == 0
+        (line,) = done.out.splitlines()
+        best = json.loads(line)
+        return [summary["tokens"] for summary in [best, *best.get("others", [])]]
+
+    assert len(tokens()) == 1
+    assert len(tokens("--n-best", "3")) == 3
+    assert [len(t) for t in tokens("--min-tokens", "2", "--max-tokens", "2")] == [2]
+    assert [len(t) for t in tokens("--set", "decode.max_tokens=1")] == [1]
+    assert tokens("--max-tokens", "2", "--set", "decode.max_tokens=1") == tokens("--max-tokens=2")
+
+
+def test_the_n_best_are_lines_without_jsonl(summarize):
+    assert len(summarize("a.txt", "--n-best", "3").out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--beam-size", "0"], "decode.beam_size is 0: it must be a whole number at least 1"),
+        (["--n-best", "9"], "decode.n_best (9) must not exceed decode.beam_size (3)"),
+        (["--min-tokens", "7"], "decode.min_tokens (7) must not exceed decode.max_tokens (6)"),
+        (["--set", "decode.beam=2"], "did you mean decode.beam_size?"),
+        (["--set", "model.layers=2"], "model.layers cannot be set here"),
+        (["--set", "model=see2017"], "model cannot be set here"),
+        (["--device", "abacus"], "--device is 'abacus': it must be cpu, cuda, cuda:N or auto"),
+        (["--device", "cuda:99"], "--device is 'cuda:99', but torch sees"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(summarize, options, message):
+    done = summarize("a.txt", *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_without_a_model_it_is_said_how_to_get_one(pgsum):
+    done = pgsum("summarize", "a.txt")
+    assert done.code == 4
+    assert "pgsum train" in done.err
+
+
+def test_the_newest_run_is_used_where_no_model_is_named(pgsum, tiny_model, here):
+    run = here / "runs" / "tiny-001"
+    run.mkdir(parents=True)
+    (run / "model").symlink_to(tiny_model)
+    (run / "run.json").write_text("{}", encoding="utf-8")
+    done = pgsum("summarize", "a.txt")
+    assert done.code == 0
+    assert "model: runs/tiny-001/model\n" in done.err
+
+
+def test_a_document_that_is_cut_is_counted(summarize, here):
+    (here / "long.txt").write_text(TEXTS[0] * 9, encoding="utf-8")
+    done = summarize("long.txt", "a.txt")
+    assert "warning: 1 of 2 documents cut to the 20 tokens the model reads\n" in done.err
+    assert "cut" not in summarize("a.txt").err
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "\u200b\ufeff\u200d"])
+def test_fault_1_an_empty_document(summarize, here, text):
+    (here / "empty.txt").write_text(text, encoding="utf-8")
+    done = summarize("empty.txt")
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith("error: Document 1 is empty.\n  --> empty.txt\n")
+    done = summarize("a.txt", "empty.txt", "b.txt", "--on-bad", "skip", "--jsonl")
+    assert done.code == 5
+    objects = [json.loads(line) for line in done.out.splitlines()]
+    assert objects[1] == {"id": "1", "error": "empty"}
+    assert "error" not in objects[0] | objects[2]
+    assert "warning: 1 of 3 documents skipped" in done.err
+    done = summarize("empty.txt", "--on-bad", "skip")
+    assert (done.code, done.out) == (5, "\n")
+
+
+def test_fault_4_a_document_of_a_million_tokens(summarize, here):
+    (here / "huge.txt").write_text("Every word of it. " * 300_000, encoding="utf-8")
+    started = time.perf_counter()
+    done = summarize("huge.txt")
+    assert time.perf_counter() - started < 5
+    assert done.code == 0
+    assert "1 of 1 document cut to the 20 tokens" in done.err
+
+
+def test_fault_5_a_line_of_fifty_megabytes_without_a_blank(summarize, here):
+    (here / "line.txt").write_text("x" * 50_000_000, encoding="utf-8")
+    started = time.perf_counter()
+    assert summarize("line.txt").code == 0
+    assert time.perf_counter() - started < 10
+
+
+def test_fault_7_other_encodings(summarize, here):
+    (here / "latin.txt").write_bytes("Der Bär aß Käse für zwölf Münzen.".encode("latin-1"))
+    done = summarize("latin.txt")
+    assert done.code == 3
+    assert "not UTF-8: byte 0xe4 at offset 5" in done.err
+    assert "--encoding latin-1" in done.err
+    assert summarize("latin.txt", "--encoding", "latin-1").code == 0
+    (here / "utf16.txt").write_bytes("The cat sat on the mat near Oslo.".encode("utf-16"))
+    assert summarize("utf16.txt").out == summarize("a.txt").out
+
+
+@pytest.mark.parametrize("name", [".", "/dev/zero", "loop", "binary", "missing.txt"])
+def test_fault_30_what_is_no_file_to_read(summarize, here, name):
+    (here / "loop").symlink_to("loop")
+    (here / "binary").write_bytes(bytes(range(256)) * 9)
+    done = summarize(name)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith("error: ")
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["今天天气很好。我们去公园。", "👩‍👧 went 🇳🇴 home 🎉", "Hi", "A \x1b[31mred\x1b[0m word."],
+)
+def test_any_text_is_summarized_in_a_printable_line(summarize, here, text):
+    (here / "x.txt").write_text(text, encoding="utf-8")
+    done = summarize("x.txt")
+    assert done.code == 0
+    assert len(done.out.splitlines()) == 1
+    assert not any(ord(c) < 32 for c in done.out[:-1])
+
+
+@pytest.mark.slow
+def test_standard_input_is_summarized_by_the_real_command(tiny_model, here):
+    command = [sys.executable, "-m", "pgsum", "summarize", "--model", tiny_model]
+    text = Path("a.txt").read_bytes()
+    piped = subprocess.run([*command, "-"], input=text, capture_output=True)
+    named = subprocess.run([*command, "a.txt"], capture_output=True)
+    assert (piped.returncode, piped.stdout) == (0, named.stdout)
+    closed = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True)
+    assert closed.returncode == 2
+    assert b"error: Nothing comes from standard input.\n" in closed.stderr

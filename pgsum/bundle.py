@@ -7,6 +7,7 @@ model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each)
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -113,6 +114,8 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
             {name: weights[name].contiguous() for name in weights if name not in aliases},
             str(new / "model.safetensors"),
         )
+        # safetensors lets nobody else read what it writes.
+        shutil.copymode(new / "config.json", new / "model.safetensors")
         (new / "README.md").write_text(card, encoding="utf-8")
         _write_json(new / "MANIFEST.json", {name: sha256(new / name) for name in FILES})
         try:

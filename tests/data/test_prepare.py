@@ -157,13 +157,14 @@ def refuse(*_: object, **__: object) -> None:
 
 def test_what_was_prepared_once_is_read_from_the_cache(folder, monkeypatch):
     first, files = prepared(), entries(folder)
-    assert len(files) == 2
-    for work in ("tokenize_rows", "encode_rows"):
+    assert len(files) == 3
+    for work in ("tokenize_rows", "encode_rows", "SurfaceCounts"):
         monkeypatch.setattr(module, work, refuse)
     again = prepared()
     assert entries(folder) == files
     assert again.train.to_list() == first.train.to_list()
     assert again.vocab.fingerprint == first.vocab.fingerprint
+    assert again.surface == first.surface
 
 
 @pytest.mark.parametrize(

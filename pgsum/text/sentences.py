@@ -29,8 +29,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _TITLES = _words(
-    "mr mrs ms mx dr prof mt gen sen rep gov lt col capt cpt cmdr sgt maj adm rev hon pres fr mme"
-    " mlle messrs supt insp"
+    "mr mrs ms mx dr prof mt gen sen rep gov lt col capt cpt cmdr sgt maj adm rev hon pres mme"
+    " mlle messrs supt"
 )
 _NEVER_LAST = _words("e.g i.e cf vs v viz approx ca resp esp incl")
 _BEFORE_NUMBERS = _words(
@@ -38,8 +38,8 @@ _BEFORE_NUMBERS = _words(
     " jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thur thurs fri sat sun"
 )
 _SOMETIMES_LAST = _words("inc ltd co corp bros llc al jr sr st dept univ assn ave blvd")
-ABBREVIATIONS = _TITLES | _NEVER_LAST | _BEFORE_NUMBERS | _SOMETIMES_LAST
-"""In lower case, without the last full stop."""
+ABBREVIATIONS = _TITLES | _NEVER_LAST | _SOMETIMES_LAST
+"""After these a full stop hardly ever ends a sentence; in lower case, without that full stop."""
 
 # After "Inc." or an initial, these start a sentence; anything else may be the rest of a name.
 _STARTERS = _words(

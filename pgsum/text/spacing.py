@@ -119,7 +119,7 @@ def _kind(form: str) -> str:
 def _contexts(
     forms: Sequence[str], kinds: Sequence[str], i: int, *, after_glued: bool
 ) -> Iterator[str]:
-    """What the gap before form `i` may depend on, the most telling first.
+    """What the gap before form `i` may depend on, the most telling first; nothing between words.
 
     `after_glued` says of the gap before that one: a mark that is written to both its neighbours or
     to none, such as a hyphen, has its second gap as its first.
@@ -136,7 +136,7 @@ def _contexts(
 
 def _by_rule(left: str, right: str) -> bool:
     return bool(
-        left == right == _CHARACTER
+        _CHARACTER in (left, right)
         or _TO_LEFT.match(right)
         or _TO_RIGHT.match(left)
         or _TO_BOTH.match(left)

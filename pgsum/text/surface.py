@@ -6,7 +6,6 @@ them. What is usual was learned from the training texts (`Surface`); what the do
 goes before it.
 """
 
-from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -144,7 +143,7 @@ def _word(piece: Piece, place: Place, surface: Surface, source: "_Text") -> str:
 def _generated(form: str, casing: Casing, source: "_Text") -> str:
     """In its usual case; in the document's, where that has it inside sentences, always so."""
     usual = casing.usual.get(form, form)
-    there = source.words_inside[form]
+    there = source.words_inside.get(form, set())
     return next(iter(there)) if usual == form and len(there) == 1 else usual
 
 
@@ -156,7 +155,7 @@ def _copied(form: str, position: int, place: Place, casing: Casing, source: "_Te
     word = source.words[position]
     usual = casing.usual.get(form, form)
     if word.islower():
-        return usual if usual in source.words_inside[form] else word
+        return usual if usual in source.words_inside.get(form, set()) else word
     starts = source.places[position] is not Place.INSIDE and place is not Place.UNSURE
     if starts and form in casing.lower and word[1:] == word[1:].lower():
         return word.lower()
@@ -174,10 +173,10 @@ class _Text:
         self.words = [visible(token.text) for token in tokens]
         self.forms = [lookup_form(token.text, lowercase=lowercase) for token in tokens]
         self.places = places(self.forms, self.line_starts)
-        self.words_inside: defaultdict[str, set[str]] = defaultdict(set)
+        self.words_inside: dict[str, set[str]] = {}
         for form, word, place in zip(self.forms, self.words, self.places, strict=True):
             if place is Place.INSIDE:
-                self.words_inside[form].add(word)
+                self.words_inside.setdefault(form, set()).add(word)
 
     def glued_there(self, left: Piece, right: Piece) -> bool | None:
         """Whether two pieces copied from neighbours are together in the text; None for others.

@@ -1,6 +1,22 @@
-"""For all tests: Hypothesis does not time its examples, since the machine may be busy."""
+"""For all tests: one thread each, a cache of their own, and Hypothesis does not time its examples.
 
+The machine may be busy, and then two threads of one test spin for each other.
+"""
+
+import os
+from collections.abc import Iterator
+
+os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported, here and in subprocesses
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("pgsum", deadline=None)
 settings.load_profile("pgsum")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PGSUM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

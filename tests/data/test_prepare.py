@@ -28,7 +28,8 @@ PAIRS = [
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    return use_folder(tmp_path / "cache", monkeypatch)
+    yield use_folder(tmp_path / "cache", monkeypatch)
+    cache._cache_folder.cache_clear()
 
 
 def use_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

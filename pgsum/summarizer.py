@@ -121,12 +121,12 @@ class Summarizer:
             )
             position = int(on_word.argmax()) if copied > 0.5 else None
             pieces.append(Piece(extended.form(extended_id), position))
-        text, tokens = restore(
+        restored = restore(
             pieces, self.bundle.surface, document=read.document, source_tokens=read.tokens
         )
         return Summary(
-            text=text,
-            tokens=tuple(tokens),
+            text=restored.text,
+            tokens=restored.tokens,
             copied=tuple(piece.source is not None for piece in pieces),
             source_positions=tuple(piece.source for piece in pieces),
             source_tokens=tuple(token.text for token in read.tokens),

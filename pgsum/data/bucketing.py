@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from torch.utils.data import Sampler
 
-Lengths = np.ndarray[tuple[int], np.dtype[np.signedinteger]]
+from pgsum.data.example import Lengths
 
 
 class BucketedBatches(Sampler[list[int]]):

@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pgsum.text.extended import ExtendedVocab
 from pgsum.text.vocab import BOS_ID, EOS_ID, Vocab
+
+Lengths = np.ndarray[tuple[int], np.dtype[np.signedinteger]]
+"""Tokens of each of many examples, on one side."""
 
 
 @dataclass(frozen=True)

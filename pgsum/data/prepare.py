@@ -9,8 +9,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +22,11 @@ import pyarrow.compute as pc
 
 from pgsum.config import TextConfig
 from pgsum.data import cache
-from pgsum.data.bucketing import Lengths
-from pgsum.data.example import Example, Source, encode_example
+from pgsum.data.example import Example, Lengths, Source, encode_example
 from pgsum.data.records import Pair
 from pgsum.data.sources import Corpus
 from pgsum.errors import DataError
-from pgsum.text.surface import Surface
+from pgsum.text.surface import Surface, SurfaceCounts
 from pgsum.text.tokenize import lookup_form, tokenize
 from pgsum.text.vocab import Vocab
 
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 
 _FORMAT = "1"  # raise it whenever the same text should become other ids
 _BATCH = 256
+# What is usual shows soon; a larger corpus would only take longer.
+_SURFACE_PAIRS = 100_000
+_SURFACE_BATCH = 1024
 
 Columns = dict[str, list[Any]]
 
@@ -75,7 +80,13 @@ def prepare(
     if vocab is None:
         vocab = Vocab.build(count_forms(tokens), size=text.vocab_size, min_count=text.min_count)
     if surface is None:
-        surface = learn_surface(corpus.train, vocab, text)
+        surface = learn_surface(
+            corpus.train,
+            vocab,
+            text,
+            path=folder / f"{_digest(key, vocab.fingerprint)}-surface.json",
+            workers=workers,
+        )
     encoded = _map(
         tokens,
         encode_rows,
@@ -162,8 +173,38 @@ def count_forms(tokens: "Dataset") -> Counter[str]:
     return counts
 
 
-def learn_surface(pairs: "Dataset", vocab: Vocab, text: TextConfig) -> Surface:
-    """How words are written and spaced, from the raw text of at most `_SURFACE_PAIRS` pairs."""
+def learn_surface(
+    pairs: "Dataset", vocab: Vocab, text: TextConfig, *, path: Path, workers: int
+) -> Surface:
+    """How words are written and spaced, from the raw text of the first `_SURFACE_PAIRS` pairs.
+
+    Kept at `path`, whose name tells all that the result depends on.
+    """
+    if path.is_file():
+        return Surface.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    batches = pairs.take(min(len(pairs), _SURFACE_PAIRS)).iter(_SURFACE_BATCH)
+    counts = SurfaceCounts(lowercase=text.lowercase)
+    count = partial(count_surface, text=text)
+    if workers == 1:
+        for counted in map(count, batches):
+            counts.update(counted)
+    else:
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            for counted in pool.map(count, batches):
+                counts.update(counted)
+    surface = counts.learned(vocab)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(surface.to_dict()), encoding="utf-8")
+    unfinished.replace(path)
+    return surface
+
+
+def count_surface(rows: Mapping[str, Sequence[Any]], *, text: TextConfig) -> SurfaceCounts:
+    """What some pairs show of how words are written."""
+    counts = SurfaceCounts(lowercase=text.lowercase)
+    for document, references in zip(rows["document"], rows["references"], strict=True):
+        counts.add(document, references)
+    return counts
 
 
 def validation_sample(pairs: "Dataset", size: int) -> list[Pair]:

@@ -1,0 +1,200 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from pgsum.bundle import load_bundle
+from pgsum.config import Config, ModelConfig, load_config
+from pgsum.errors import ConfigError, ModelError
+from pgsum.summarizer import Summarizer
+from pgsum.training import run
+from pgsum.training.run import make_run_folder, plan, run_folder, same_architecture, train
+
+NAMES = ["Ada", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Alan", "Radia"]
+THINGS = ["tea", "bread", "a lamp", "two pens", "old maps", "a clock"]
+TINY = [
+    "data=files",
+    "model.embedding_size=8",
+    "model.hidden_size=12",
+    "text.min_count=1",
+    "decode.beam_size=2",
+    "decode.max_tokens=12",
+    "trainer.batch_size=8",
+    "trainer.validation_pairs=4",
+    "trainer.threads=1",
+    "trainer.log_every=2",
+    "optim.warmup_steps=2",
+]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for split, names in (("train", NAMES), ("validation", NAMES[:2]), ("test", NAMES[2:4])):
+        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
+            for i, (name, thing) in enumerate((n, t) for n in names for t in THINGS):
+                pair = {
+                    "id": f"{split}-{i}",
+                    "document": f"{name} went to town. There {name} bought {thing}, and came home.",
+                    "summary": f"{name} bought {thing}.",
+                }
+                file.write(json.dumps(pair) + "\n")
+    return folder
+
+
+def tiny(corpus: Path, *overrides: str) -> Config:
+    return load_config([*TINY, f"data.root={corpus}", *overrides])
+
+
+def metrics(folder: Path) -> list[dict[str, float]]:
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_run_leaves_settings_vocabulary_metrics_checkpoints_and_a_bundle(corpus, tmp_path):
+    said: list[str] = []
+    steps: list[int] = []
+    config = tiny(corpus, "trainer.max_steps=6", "trainer.validate_every=3")
+    result = train(
+        config,
+        out=tmp_path / "run",
+        say=said.append,
+        report=lambda done, total, detail: steps.append(done),
+    )
+    assert result.stopped == "finished"
+    assert steps == [1, 2, 3, 4, 5, 6]
+    assert load_config(files=[result.run_dir / "config.yaml"]) == config
+    record = json.loads((result.run_dir / "run.json").read_text(encoding="utf-8"))
+    assert (record["steps"], record["stopped"], record["seed"]) == (6, "finished", 1)
+    assert record["scores"] == result.scores
+    assert record["corpus"]["training_pairs"] == len(NAMES) * len(THINGS)
+    validated = [line for line in metrics(result.run_dir) if "val_rouge1" in line]
+    assert [line["step"] for line in validated] == [3, 6]
+    assert max(line["val_rouge1"] for line in validated) == pytest.approx(
+        result.scores["rouge1"], rel=1e-4
+    )
+    assert any("train_loss" in line and "grad_norm" in line for line in metrics(result.run_dir))
+    assert sum("reference:" in line for line in said) == 4, "two samples at each validation"
+    assert Summarizer.load(result.run_dir)("Grace sold a lamp.").text
+    card = (result.model_dir / "README.md").read_text(encoding="utf-8")
+    assert f"| rouge1 | {result.scores['rouge1']:.2f} |" in card
+    assert "ROUGE|n:4|" in card
+
+
+def test_best_and_last_checkpoints_are_kept_apart(corpus, tmp_path, monkeypatch):
+    """Lightning's own `save_last` beside `save_top_k=1` keeps the best as the last."""
+    scores = iter([30.0, 20.0, 10.0])
+
+    def falling(self: object) -> tuple[dict[str, float], list[str]]:
+        names = ("rouge1", "rouge2", "rougeL", "rougeLsum", "rouge_mean")
+        return dict.fromkeys(names, next(scores)), [""] * 4
+
+    monkeypatch.setattr(run.SearchValidation, "scores", falling)
+    config = tiny(corpus, "trainer.max_steps=6", "trainer.validate_every=2")
+    result = train(config, out=tmp_path / "run", say=lambda line: None)
+
+    def step_of(name: str) -> int:
+        (path,) = (result.run_dir / "ckpt").glob(name)
+        step: int = torch.load(path, weights_only=True)["global_step"]
+        return step
+
+    assert (step_of("best-*.ckpt"), step_of("last.ckpt")) == (2, 6)
+    assert result.scores["rouge1"] == 30.0
+    kept = load_bundle(result.model_dir).model.state_dict()
+    best = torch.load(next((result.run_dir / "ckpt").glob("best-*")), weights_only=True)
+    for name, tensor in kept.items():
+        assert torch.equal(tensor, best["state_dict"][f"model.{name}"])
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_does_not(corpus, tmp_path):
+    def weights(name: str, *overrides: str) -> torch.Tensor:
+        config = tiny(corpus, "trainer.max_steps=3", "trainer.validate_every=3", *overrides)
+        result = train(config, out=tmp_path / name, say=lambda line: None)
+        return load_bundle(result.model_dir).model.embedding.weight
+
+    first = weights("a")
+    assert torch.equal(first, weights("b"))
+    assert not torch.equal(first, weights("c", "trainer.seed=2"))
+
+
+def test_training_stops_early_when_nothing_gets_better(corpus, tmp_path, monkeypatch):
+    names = ("rouge1", "rouge2", "rougeL", "rougeLsum", "rouge_mean")
+    monkeypatch.setattr(
+        run.SearchValidation, "scores", lambda self: (dict.fromkeys(names, 5.0), [""] * 4)
+    )
+    config = tiny(corpus, "trainer.max_steps=20", "trainer.validate_every=1", "trainer.patience=2")
+    result = train(config, out=tmp_path / "run", say=lambda line: None)
+    assert result.stopped == "early"
+    assert metrics(result.run_dir)[-1]["step"] == 3
+
+
+def test_training_goes_on_from_a_bundle(corpus, tmp_path):
+    config = tiny(corpus, "trainer.max_steps=2", "trainer.validate_every=2")
+    first = train(config, out=tmp_path / "first", say=lambda line: None)
+    still = replace(config, optim=replace(config.optim, lr=1e-9))
+    second = train(still, out=tmp_path / "second", init=first.run_dir, say=lambda line: None)
+    for before, after in zip(
+        load_bundle(first.model_dir).model.parameters(),
+        load_bundle(second.model_dir).model.parameters(),
+        strict=True,
+    ):
+        torch.testing.assert_close(before, after, atol=1e-6, rtol=0)
+
+
+def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):
+    config = tiny(corpus, "trainer.max_steps=50", "optim.lr=1e30", "optim.clip_norm=0")
+    with pytest.raises(ModelError, match=r"training diverged: the loss became \S+ at step \d+"):
+        train(config, out=tmp_path / "run", say=lambda line: None)
+
+
+def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(ConfigError, match="the output folder is not empty"):
+        run_folder(Config(), tmp_path, overwrite=False)
+    with pytest.raises(ConfigError, match="--overwrite replaces runs only, and this is none"):
+        run_folder(Config(), tmp_path, overwrite=True)
+    (tmp_path / "config.yaml").write_text("", encoding="utf-8")
+    make_run_folder(run_folder(Config(), tmp_path, overwrite=True))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_folder_for_a_run(tmp_path):
+    (tmp_path / "x").write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError, match="the output folder is a file"):
+        run_folder(Config(), tmp_path / "x", overwrite=True)
+
+
+def test_runs_are_numbered_after_the_highest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_folder(Config(), None, overwrite=False) == Path("runs/docstrings-001")
+    for name in ("mine-002", "mine-010", "mine-x", "other-099"):
+        make_run_folder(Path("runs") / name)
+    assert run_folder(Config(name="mine"), None, overwrite=False) == Path("runs/mine-011")
+
+
+def test_nothing_is_left_behind_when_the_corpus_is_bad(tmp_path):
+    config = load_config([*TINY, f"data.train={tmp_path / 'missing.jsonl'}"])
+    with pytest.raises(Exception, match=r"missing\.jsonl"):
+        train(config, out=tmp_path / "run", say=lambda line: None)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_bundle_to_start_from_keeps_its_architecture(corpus, tmp_path):
+    config = tiny(corpus, "trainer.max_steps=1", "trainer.validate_every=1")
+    start = load_bundle(train(config, out=tmp_path / "run", say=lambda line: None).model_dir)
+    kept = same_architecture(ModelConfig(dropout=0.1), start)
+    assert (kept.hidden_size, kept.dropout) == (12, 0.1)
+    with pytest.raises(ConfigError, match=r"model.hidden_size is 99, but .*--init has 12"):
+        same_architecture(ModelConfig(hidden_size=99), start)
+
+
+def test_a_plan_names_figures_and_trains_nothing(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    planned = plan(tiny(corpus, "trainer.max_steps=12"))
+    assert planned["corpus"] == "files, 48 training pairs, 12 for validation"
+    assert planned["steps"] == "12, about 2.0 passes"
+    assert planned["output"] == "runs/files-001"
+    assert not Path("runs").exists()

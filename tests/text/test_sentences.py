@@ -84,18 +84,18 @@ def test_a_sentence_is_one_line(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "a. " * 50_000,
-        "A. " * 50_000,
-        "1. " * 50_000,
+        "a. " * 20_000,
+        "A. " * 20_000,
+        "1. " * 20_000,
         "..[" + "111 " * 50_000 + "]",
         '"' * 100_000,
-        '."' * 50_000,
-        ". " * 50_000,
+        '."' * 20_000,
+        ". " * 20_000,
         "." * 100_000,
         "。" * 100_000,
         "(" * 100_000,
-        "a\n" * 20_000,
-        "\n" * 100_000,
+        "a\n" * 10_000,
+        "\n" * 40_000,
         " " * 100_000,
         "a: b\n" * 20_000,
         "x" * 1_000_000,
@@ -105,4 +105,4 @@ def test_a_sentence_is_one_line(text):
 def test_hostile_text_takes_linear_time(text):
     start = time.process_time()
     split_sentences(text)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < 2

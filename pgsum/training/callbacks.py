@@ -81,7 +81,7 @@ class TrainingProgress(pl.Callback):
         self.tokens += int(batch.source.source_mask.sum()) + int(batch.target_mask.sum())
         pace = self.tokens / self.seconds
         pl_module.log("tokens_per_second", pace)
-        loss = float(outputs["loss"])
+        loss = float(outputs["nll"])
         self.report(trainer.global_step, self.max_steps, f"loss {loss:.3f}, {pace:,.0f} tokens/s")
 
 

@@ -38,7 +38,10 @@ def build_optimizer(model: torch.nn.Module, config: OptimConfig) -> torch.optim.
 
 
 class TrainingModule(pl.LightningModule):
-    """A model with its optimizer."""
+    """A model with its optimizer.
+
+    `usual_tokens`: target tokens of the average batch, for which the loss counts once.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class TrainingModule(pl.LightningModule):
         optim: OptimConfig,
         *,
         max_steps: int,
+        usual_tokens: float,
         bfloat16_products: bool,
         log_every: int,
     ) -> None:
@@ -53,6 +57,7 @@ class TrainingModule(pl.LightningModule):
         self.model = model
         self.optim = optim
         self.max_steps = max_steps
+        self.usual_tokens = usual_tokens
         self.bfloat16_products = bfloat16_products
         self.log_every = log_every
 
@@ -69,7 +74,7 @@ class TrainingModule(pl.LightningModule):
                 state, batch.target_input_ids, batch.target_extended_ids, batch.target_mask
             )
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         loss = self.loss(batch)
         values = {"train_loss": loss.nll, "train_unreachable": loss.unreachable}
         if self.model.pointer:
@@ -77,7 +82,10 @@ class TrainingModule(pl.LightningModule):
         if self.model.decoder.coverage:
             values["train_coverage_loss"] = loss.coverage
         self.log_dict(values, batch_size=len(batch))
-        return loss.total
+        # A batch holds targets of like length. Were each batch's mean followed as it is, a token
+        # of a short target would weigh more than one of a long target, its EOS above all, and the
+        # model would learn to stop early.
+        return {"loss": loss.total * (loss.tokens / self.usual_tokens), "nll": loss.nll}
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         loss = self.loss(batch)

@@ -189,6 +189,7 @@ class Run:
             self.bundle.model,
             self.config.optim,
             max_steps=settings.max_steps,
+            usual_tokens=settings.batch_size * float(self.prepared.target_lengths.mean()),
             bfloat16_products=use_bfloat16(settings.precision, trainer.strategy.root_device),
             log_every=settings.log_every,
         )

@@ -42,7 +42,7 @@ def test_progress_counts_real_tokens_and_leaves_validation_out_of_the_pace(monke
     for step in (1, 2):
         trainer = SimpleNamespace(global_step=step)
         progress.on_train_batch_start(trainer, module, a_batch(), 0)
-        progress.on_train_batch_end(trainer, module, {"loss": torch.tensor(2.5)}, a_batch(), 0)
+        progress.on_train_batch_end(trainer, module, {"nll": torch.tensor(2.5)}, a_batch(), 0)
     # 3 + 1 source tokens and 2 + 1 target tokens a batch, in 2 seconds.
     assert told == [(1, 9, "loss 2.500, 4 tokens/s"), (2, 9, "loss 2.500, 4 tokens/s")]
     assert logged["tokens_per_second"] == 3.5

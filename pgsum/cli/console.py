@@ -63,6 +63,8 @@ def set_mode(
     mode.quiet, mode.verbose, mode.debug, mode.json_errors = quiet, verbose, debug, json_errors
     # What libraries have to say is for whoever looks for a fault.
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(message)s")
+    if not verbose:
+        os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
     if not (verbose or debug or sys.warnoptions):
         warnings.simplefilter("ignore")
 
@@ -143,4 +145,4 @@ def error(problem: PgsumError) -> None:
 
 def one_line(text: str) -> str:
     """`text` fit for a terminal: on one line, its control characters spelt out."""
-    return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], _BREAKS.sub(" ", text)).strip()
+    return _UNPRINTABLE.sub(lambda match: ascii(match[0])[1:-1], _BREAKS.sub(" ", text))

@@ -62,7 +62,9 @@ def _bar(what: str) -> Iterator[Report]:
         bar.update(task, completed=done, total=total, detail=detail)
 
     put = console.mode.put
-    console.mode.put = lambda line: terminal.print(line, markup=False, highlight=False)
+    console.mode.put = lambda line: terminal.print(
+        line, markup=False, highlight=False, soft_wrap=True
+    )
     try:
         with bar:
             yield report

@@ -99,7 +99,7 @@ def summarize(
             else:
                 label = f"{console.one_line(file)}\t" if len(documents.files) > 1 else ""
                 for text in [summary.text for summary in summaries] or [""]:
-                    console.data(label + console.one_line(text))
+                    console.data(label + console.one_line(text.strip()))
             if report is not None:
                 report(tally.documents)
     for sentence in tally.sentences(summarizer.bundle.config.text.max_source_tokens):

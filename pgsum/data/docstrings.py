@@ -267,4 +267,5 @@ def _id(item: Documented) -> str:
 
 
 def _pair(item: Documented) -> Pair:
-    return Pair(id=_id(item), document=f"{item.name}\n\n{item.body}", references=(item.first_line,))
+    # The name comes last, so that the lead baseline is the first sentence of the prose.
+    return Pair(id=_id(item), document=f"{item.body}\n\n{item.name}", references=(item.first_line,))

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -233,17 +234,31 @@ def _map(
 
     The path names all that the result depends on, so a file that stands is used as it is.
     """
-    return rows.map(
-        function,
-        batched=True,
-        batch_size=_BATCH,
-        remove_columns=rows.column_names,
-        num_proc=workers if workers > 1 else None,
-        cache_file_name=str(path),
-        new_fingerprint=path.stem,
-        fn_kwargs=settings,
-        desc=function.__name__.replace("_rows", ""),
-    )
+    with _without_bars():
+        return rows.map(
+            function,
+            batched=True,
+            batch_size=_BATCH,
+            remove_columns=rows.column_names,
+            num_proc=workers if workers > 1 else None,
+            cache_file_name=str(path),
+            new_fingerprint=path.stem,
+            fn_kwargs=settings,
+        )
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """What is shown is the caller's to decide, not that of `datasets`."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    were_shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if were_shown:
+            enable_progress_bars()
 
 
 def _lengths(rows: "Dataset", column: str) -> Lengths:

@@ -95,7 +95,9 @@ def train(
     torch.set_num_threads(config.trainer.threads or os.cpu_count() or 1)
     pl.seed_everything(config.trainer.seed, verbose=False)
 
+    say("reading the corpus")
     corpus = open_corpus(config.data)
+    say("tokenizing it (once; it is kept for the next run)")
     prepared = prepare(
         corpus,
         config.text,

@@ -79,7 +79,7 @@ def test_fingerprint_tells_content_and_not_dates_or_places(tmp_path):
 def test_document_is_the_dotted_name_and_the_body_and_the_first_line_is_its_summary(site):
     write(site, "package/numbers.py", function("add_all", "Add all numbers.", BODY))
     assert pairs_of(site) == [
-        Pair("package.numbers:numbers.add_all", f"numbers.add_all\n\n{BODY}", ("Add all numbers.",))
+        Pair("package.numbers:numbers.add_all", f"{BODY}\n\nnumbers.add_all", ("Add all numbers.",))
     ]
 
 
@@ -94,7 +94,7 @@ def test_modules_classes_and_methods_are_called_by_their_dotted_names(site):
         "        async def add(self):",
         f'            """Add the numbers.\n\n            {BODY} Three.\n            """',
     )
-    assert {pair.document.split("\n")[0] for pair in pairs_of(site)} == {
+    assert {pair.document.split("\n")[-1] for pair in pairs_of(site)} == {
         "package",
         "package.Adder",
         "Adder.add",
@@ -205,7 +205,7 @@ def test_packages_installed_here_are_enough_to_train_on():
     assert len(splits["test"]) > 100
     for pairs in splits.values():
         for pair in pairs:
-            name, body = pair.document.split("\n\n", 1)
+            body, name = pair.document.rsplit("\n\n", 1)
             assert "." in pair.id or name == pair.id
             assert body.strip()
             assert pair.references[0].strip()

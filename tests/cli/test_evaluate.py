@@ -21,7 +21,6 @@ def write(path, rows):
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write(tmp_path / "pairs.jsonl", PAIRS)
     write(tmp_path / "mine.jsonl", PREDICTIONS)
     return tmp_path

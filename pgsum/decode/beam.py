@@ -2,11 +2,15 @@
 
 Knows ids, log-probabilities and rows. Knows nothing of models, words or settings.
 
-Each step ranks the `2 * beam_size` best extensions of a document. Those of the first `beam_size`
-that are EOS have ended; the best `beam_size` of the others live on, so an ended hypothesis neither
-grows nor takes the place of a live one. A document's search is over once `beam_size` hypotheses
-have ended by EOS (See et al. 2017; it makes a beam of one greedy search), at its `max_tokens`, or
-as soon as nothing alive can still enter its n-best list. It then leaves the batch.
+An ended hypothesis keeps its place in the beam and no longer grows. Each step ranks a document's
+extensions and takes as many of the best as there are places left: those that are EOS end, the
+others live on. So a beam of one is greedy search, and an EOS that is no match for what goes on
+costs one place, once: merely to count ended hypotheses and stop at `beam_size` of them would let
+a poor EOS at each step end the search before the best answer is long enough to end.
+
+A document's search is over when nothing alive can still enter its n-best list, be it because
+every place has ended or by a bound that changes no answer, and at its `max_tokens`. It then leaves
+the batch.
 """
 
 from collections.abc import Collection, Sequence
@@ -74,16 +78,14 @@ def beam_search(
     while len(beam.documents):
         output, state = step(last_ids, state)  # (1) what may come next
         bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
-        ranked = expand(output, beam.log_probs, bans, 2 * beam_size)  # (3) the best, over all beams
+        ranked = expand(output, beam.log_probs, bans, beam_size)  # (3) the best, over all beams
         ranked = end_stuck(ranked, output, beam.log_probs, eos_id)
-        ended, live = settle(ranked, eos_id=eos_id, beam_size=beam_size)  # (4) who ends, who lives
+        places = beam_size - beam.eos_count
+        ended, live = settle(ranked, places, eos_id=eos_id)  # (4) who ends, who lives
         indices = history.keep(live, output, beam.indices)
         beam = follow(beam, ended, live, indices, rules=rules, penalty=penalty, n_best=n_best)
-        is_over = (  # (5) whose search is over
-            (beam.eos_count >= beam_size)
-            | (beam.length == rules.max_tokens[beam.documents])
-            | nothing_better(beam, penalty)
-        )
+        is_full = beam.length == rules.max_tokens[beam.documents]
+        is_over = is_full | nothing_better(beam, penalty)  # (5) whose search is over
         over.append(beam.select(is_over))
         beam = beam.select(~is_over)
         last_ids = beam.prefixes[:, :, -1].flatten()
@@ -92,9 +94,9 @@ def beam_search(
 
 
 def nothing_better(beam: Beam, penalty: LengthPenalty) -> Bool[Tensor, " documents"]:
-    """Documents whose n-best list is full, and closed to whatever is still alive.
+    """Documents whose n-best list is closed to whatever is still alive; all where nothing is.
 
     Equals do not enter it either: of equal scores the one that ended first comes first.
     """
-    best_attainable = penalty.best_attainable(beam.log_probs[:, 0], beam.documents)
+    best_attainable = penalty.best_attainable(beam.log_probs.amax(1), beam.documents)
     return beam.ended.scores[:, -1] >= best_attainable

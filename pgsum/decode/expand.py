@@ -37,8 +37,15 @@ class Candidates:
         return Candidates(*(getattr(self, field.name).gather(1, order) for field in fields(self)))
 
     def only(self, where: Bool[Tensor, "documents candidates"]) -> "Candidates":
-        """These, with no candidate left elsewhere."""
-        return replace(self, log_probs=self.log_probs.masked_fill(~where, -torch.inf))
+        """These, with no candidate left elsewhere.
+
+        A place without one is stepped along with the others, so it gets an id that exists.
+        """
+        return replace(
+            self,
+            log_probs=self.log_probs.masked_fill(~where, -torch.inf),
+            ids=self.ids.masked_fill(~where, 0),
+        )
 
 
 def expand(
@@ -57,9 +64,7 @@ def expand(
             "The model gave a probability that is not a number (NaN).",
             hint="Its training diverged or its file is damaged: use another checkpoint.",
         )
-    # A place without a candidate is stepped along with the others: it reads an id that exists.
-    ids = ids.masked_fill(totals == -torch.inf, 0)
-    both = Candidates(totals, tokens, rows, ids)
+    both = Candidates(totals, tokens, rows, ids).only(totals > -torch.inf)
     both = both.take((rows * (vocab + oovs) + ids).argsort(dim=1))
     return both.take(best_first(both.log_probs, count))
 

@@ -17,7 +17,7 @@ from pgsum.decode.scoring import LengthPenalty
 class Beam:
     """Of each document still searched: what lives, best first, and the best of what has ended.
 
-    A log-probability of minus infinity marks a place for which there was no candidate.
+    A log-probability of minus infinity marks a place where nothing lives, anywhere among them.
     """
 
     documents: Int[Tensor, " documents"]
@@ -27,7 +27,7 @@ class Beam:
     """Of each prefix's last token, among those that `History` kept of its step."""
     ended: Ends
     eos_count: Int[Tensor, " documents"]
-    """Hypotheses that have ended by EOS, those no longer among the best included."""
+    """Places of the beam held by what has ended by EOS, in its n-best list or not."""
 
     @classmethod
     def start(cls, documents: int, device: torch.device | None) -> "Beam":
@@ -57,17 +57,13 @@ class Beam:
         )
 
 
-def settle(ranked: Candidates, *, eos_id: int, beam_size: int) -> tuple[Candidates, Candidates]:
-    """Who has ended, and who lives on.
-
-    Only an EOS among the first `beam_size` ends a hypothesis: what does not make the beam is not
-    an answer either. A row has one EOS at most, so that `2 * beam_size` candidates hold at least
-    `beam_size` others.
-    """
-    is_eos = (ranked.ids == eos_id) & (ranked.log_probs > -torch.inf)
-    others_first = is_eos.to(torch.uint8).argsort(dim=1, stable=True)
-    in_beam = torch.arange(is_eos.shape[1], device=is_eos.device) < beam_size
-    return ranked.only(is_eos & in_beam), ranked.take(others_first[:, :beam_size])
+def settle(
+    ranked: Candidates, places: Int[Tensor, " documents"], *, eos_id: int
+) -> tuple[Candidates, Candidates]:
+    """Of the best candidates, as many as a document has `places`: who ends, and who lives on."""
+    is_eos = ranked.ids == eos_id
+    in_beam = torch.arange(is_eos.shape[1], device=is_eos.device) < places[:, None]
+    return ranked.only(in_beam & is_eos), ranked.only(in_beam & ~is_eos)
 
 
 def follow(
@@ -82,11 +78,11 @@ def follow(
 ) -> Beam:
     """The beam one token later, `live` now found at `indices`.
 
-    What has reached its `max_tokens` counts as ended, unless its document's search was over.
+    What has reached its `max_tokens` counts as ended.
     """
     eos_count = beam.eos_count + (ended.log_probs > -torch.inf).sum(1)
     length = beam.length + 1
-    is_full = (rules.max_tokens[beam.documents] == length) & (eos_count < live.ids.shape[1])
+    is_full = rules.max_tokens[beam.documents] == length
     full = live.only(is_full[:, None].expand_as(live.ids))
     ends = (
         Ends.by_eos(

@@ -106,6 +106,48 @@ def test_search_stops_as_soon_as_nothing_alive_can_win(alpha):
     assert len(model.calls) == 1
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.2])
+def test_stopping_early_saves_steps_and_changes_no_answer(alpha, monkeypatch):
+    def everything(seed):
+        model = draw_model(seed, documents=3, multiplier=31, sharpness=2)
+        found = search(model, beam_size=4, n_best=1 + seed % 4, length_alpha=alpha, max_tokens=12)
+        return found, sum(len(last_ids) for last_ids, _ in model.calls)
+
+    early = [everything(seed) for seed in range(8)]
+    monkeypatch.setattr(
+        "pgsum.decode.beam.nothing_better",
+        lambda beam, penalty: (beam.log_probs == -torch.inf).all(1),
+    )
+    late = [everything(seed) for seed in range(8)]
+    for (found, _), (expected, _) in zip(early, late, strict=True):
+        same(found, expected)
+    assert sum(rows for _, rows in early) < sum(rows for _, rows in late)
+
+
+def test_an_eos_that_comes_second_at_each_step_does_not_end_the_search():
+    """Three words at -0.1 and an EOS at -0.02: -0.32, where EOS at once has -1.5."""
+    table = torch.full((7, 7), -torch.inf)
+    table[[BOS, 4, 5], [4, 5, 6]], table[6, EOS] = -0.1, -0.02
+    table[[BOS, 4, 5], EOS] = -1.5
+    [found] = search(DrawnModel([table], vocab=7), beam_size=2, n_best=2)
+    assert {hypothesis.ids: hypothesis.score for hypothesis in found} == pytest.approx(
+        {(4, 5, 6): -0.32, (): -1.5}
+    )
+    assert found[0].ids == (4, 5, 6)
+
+
+def test_an_ended_hypothesis_keeps_its_place():
+    """EOS comes first at once: of the two words that follow, a beam of two has room for one."""
+    table = torch.full((6, 6), -torch.inf)
+    table[BOS, EOS], table[BOS, 4], table[BOS, 5] = -0.7, -1.0, -2.0
+    table[[4, 5], EOS] = -0.1
+    model = DrawnModel([table], vocab=6)
+    [found] = search(model, beam_size=2, n_best=2)
+    assert [hypothesis.ids for hypothesis in found] == [(), (4,)]
+    [found] = search(model, beam_size=3, n_best=3)
+    assert [hypothesis.ids for hypothesis in found] == [(), (4,), (5,)]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_ties_go_to_the_earlier_beam_and_then_to_the_lower_id(seed):
     """Log-probabilities that are multiples of a quarter: sums are exact, and equal ones abound."""

@@ -65,27 +65,27 @@ def _extensions(
 def textbook_beam_search(
     next_log_probs: NextLogProbs, settings: Settings, *, beam_size: int
 ) -> list[Found]:
-    """All that ended, best first. Never stops before `max_tokens` unless the beam has ended."""
+    """All that ended, best first. Never stops before `max_tokens` while anything lives.
+
+    What ends is never pushed out of the beam again: one less is looked for from then on.
+    """
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended: list[Found] = []
     for length in range(1, settings.max_tokens + 1):
         following = []
         ranked = sorted(_extensions(next_log_probs, live, settings))
-        for rank, (negative, beam, candidate) in enumerate(ranked):
+        for negative, beam, candidate in ranked[: beam_size - len(ended)]:
             prefix = live[beam][0]
             if candidate != settings.eos_id:
                 following.append(((*prefix, candidate), -negative))
-            elif rank < beam_size:
+            else:
                 stop = "eos" if len(prefix) >= settings.min_tokens else "blocked"
                 ended.append(Found(prefix, -negative, settings.score(-negative, length), stop))
-        live = following[:beam_size]
-        if len(ended) >= beam_size or not live:
-            break
-    else:
-        ended += [
-            Found(ids, log_prob, settings.score(log_prob, settings.max_tokens), "max_tokens")
-            for ids, log_prob in live
-        ]
+        live = following
+    ended += [
+        Found(ids, log_prob, settings.score(log_prob, settings.max_tokens), "max_tokens")
+        for ids, log_prob in live
+    ]
     return sorted(ended, key=lambda found: -found.score)
 
 

@@ -52,9 +52,11 @@ def read_plain_yaml(path: Path) -> list[Line]:
 
 def written(value: Any) -> str:
     """`value` as it stands in a file of settings, on one line."""
-    # What cannot be seen is escaped: PyYAML would let U+0085 and U+2028 end the line.
-    visible = isinstance(value, str) and value.isprintable()
-    dumped: str = yaml.safe_dump(value, allow_unicode=visible, width=math.inf)
+    # Between double quotes all that cannot be seen is escaped, line ends of every kind among it.
+    hidden = isinstance(value, str) and not value.isprintable()
+    dumped: str = yaml.safe_dump(
+        value, allow_unicode=not hidden, default_style='"' if hidden else None, width=math.inf
+    )
     return dumped.removesuffix("\n").removesuffix("\n...")
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pgsum.errors import ConfigError
@@ -101,6 +101,8 @@ def test_an_endless_device_is_not_read_to_its_end():
         read_plain_yaml(Path("/dev/zero"))
 
 
+@example("\n")
+@example("\x85 \u2028")
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_what_is_written_is_one_line_and_reads_the_same(tmp_path_factory, text):
     line = f"a: {written(text)}\n"

@@ -1,7 +1,9 @@
 import json
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
+import pytorch_lightning as pl
 import torch
 
 from pgsum.config import load_config
@@ -37,22 +39,25 @@ def test_progress_counts_real_tokens_and_leaves_validation_out_of_the_pace(monke
     monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     told: list[tuple[int, int, str]] = []
     progress = TrainingProgress(lambda *args: told.append(args), max_steps=9)
-    logged = {}
-    module = SimpleNamespace(log=logged.__setitem__)
+    module = Mock(spec=pl.LightningModule)
     for step in (1, 2):
-        trainer = SimpleNamespace(global_step=step)
+        trainer = Mock(spec=pl.Trainer, global_step=step)
         progress.on_train_batch_start(trainer, module, a_batch(), 0)
         progress.on_train_batch_end(trainer, module, {"nll": torch.tensor(2.5)}, a_batch(), 0)
     # 3 + 1 source tokens and 2 + 1 target tokens a batch, in 2 seconds.
     assert told == [(1, 9, "loss 2.500, 4 tokens/s"), (2, 9, "loss 2.500, 4 tokens/s")]
-    assert logged["tokens_per_second"] == 3.5
+    module.log.assert_called_with("tokens_per_second", 3.5)
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
 def test_a_loss_that_is_no_number_names_the_step_and_a_remedy(loss):
     with pytest.raises(ModelError, match=rf"the loss became {loss} at step 7.*Lower optim.lr"):
         StopOnNonFinite().on_train_batch_end(
-            SimpleNamespace(global_step=7), None, {"loss": torch.tensor(loss)}, a_batch(), 0
+            Mock(spec=pl.Trainer, global_step=7),
+            Mock(spec=pl.LightningModule),
+            {"loss": torch.tensor(loss)},
+            a_batch(),
+            0,
         )
 
 

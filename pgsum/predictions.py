@@ -25,6 +25,7 @@ from pgsum.metrics.report import metrics_json, percent
 _OPTIONS = OptionNames(
     document_column="--prediction-column ",
     summary_column="--reference-column ",
+    encoding="--set data.encoding=",
     on_bad="--on-bad ",
 )
 _LIBRARIES = ("rouge-score", "nltk", "numpy", "torch")
@@ -49,6 +50,7 @@ def read_predictions(
     references: bool,
     prediction_column: str | None = None,
     reference_column: str | None = None,
+    encoding: str | None = None,
     on_bad: Literal["error", "skip"] = "error",
 ) -> Predictions:
     """The predictions of a JSON Lines, CSV or TSV file and, with `references`, theirs.
@@ -61,12 +63,13 @@ def read_predictions(
         # To the reader, a prediction is the text that references belong to.
         wanted="references" if references else "documents",
         columns=NamedColumns(document=column, summary=reference_column),
+        encoding=encoding,
         options=_OPTIONS,
     )
     tally = Tally(str(path))
     with open_file(path) as stream:
         rows = read_rows(
-            stream, name=str(path), suffix=format_of(path), encoding=None, options=_OPTIONS
+            stream, name=str(path), suffix=format_of(path), encoding=encoding, options=_OPTIONS
         )
         head = list(islice(rows, 1))
         records = to_records(chain(head, rows), reading, tally)

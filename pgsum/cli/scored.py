@@ -10,7 +10,17 @@ from pgsum.cli.corpus import corpus_overrides
 from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.progress import progress
 from pgsum.config import Config, change_config, load_config
+from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
+
+_OPTIONS = OptionNames(
+    document_column="--set data.document_column=",
+    summary_column="--set data.summary_column=",
+    id_column="--set data.id_column=",
+    encoding="--set data.encoding=",
+    on_bad="--on-bad ",
+    others="--set data.",
+)
 
 
 class Asked:
@@ -40,7 +50,7 @@ class Asked:
     def pairs(self, config: Config) -> list[Pair]:
         from pgsum.data.sources import open_split
 
-        rows = open_split(config.data, self.split, note=console.note)
+        rows = open_split(config.data, self.split, note=console.note, options=_OPTIONS)
         return [Pair(row["id"], row["document"], tuple(row["references"])) for row in rows]
 
 
@@ -61,16 +71,17 @@ def in_file(
     """What a file holds: with its own references, or matched with the pairs of DATA."""
     from pgsum.predictions import match_predictions, read_predictions
 
+    config = asked.config(Config())
     found = read_predictions(
         predictions,
         references=asked.data is None,
         prediction_column=prediction_column,
         reference_column=reference_column,
+        encoding=config.data.encoding,
         on_bad=asked.on_bad,
     )
     for sentence in found.notes:
         console.note(sentence)
-    config = asked.config(Config())
     inputs = {"predictions": str(predictions)}
     if asked.data is None:
         return Scored(found.name, found.pairs, found.texts, config, inputs)

@@ -67,6 +67,8 @@ class OptionNames:
     id_column: str = "data.id_column="
     encoding: str = "data.encoding="
     on_bad: str = "data.on_bad="
+    others: str = "data."
+    """Before the name of any other setting."""
 
 
 DATA_OPTIONS = OptionNames()

@@ -154,7 +154,11 @@ _INVISIBLE = {"Zs", "Zl", "Zp", "Cc", "Cf"}
 
 
 def for_training(
-    records: Iterable[Record | BadRow], *, reference: Literal["error", "first"], tally: Tally
+    records: Iterable[Record | BadRow],
+    *,
+    reference: Literal["error", "first"],
+    tally: Tally,
+    options: OptionNames = DATA_OPTIONS,
 ) -> Iterator[Record | BadRow]:
     """Each pair with one reference; without those there is nothing to learn from.
 
@@ -170,7 +174,7 @@ def for_training(
                 raise DataError(
                     f"The document has {len(pair.references)} references, and training takes one.",
                     where=record.where,
-                    hint="add data.reference=first to train on the first",
+                    hint=f"add {options.others}reference=first to train on the first",
                 )
             tally.several_references += 1
             pair = Pair(pair.id, pair.document, pair.references[:1])

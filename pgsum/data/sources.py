@@ -75,7 +75,7 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     """
     entries = _open(config, SPLITS, progress=progress)
     if "train" not in entries:
-        raise _not_named("train", config)
+        raise _not_named("train", config, DATA_OPTIONS)
     train = _pairs(entries, "train", config)
     if config.max_pairs is not None and config.max_pairs < len(train):
         train = train.select(range(config.max_pairs))
@@ -104,7 +104,7 @@ def open_split(
     """
     entries = _open(config, (split,), options=options)
     if split not in entries:
-        raise _not_named(split, config)
+        raise _not_named(split, config, options)
     if note:
         for sentence in _notes(entries):
             note(sentence)
@@ -122,7 +122,7 @@ def _open(
     if config.name == "docstrings":
         entry = _open_docstrings(config, progress)
         return dict.fromkeys(wanted, entry)
-    paths = _find_files(config)
+    paths = _find_files(config, options)
     entries: dict[str, Entry] = {}
     for split in wanted:
         held_out = split == "validation" and split not in paths
@@ -166,7 +166,7 @@ def _open_docstrings(config: DataConfig, progress: Progress | None) -> Entry:
 # --- your own files -------------------------------------------------------------------------------
 
 
-def _find_files(config: DataConfig) -> dict[str, Path]:
+def _find_files(config: DataConfig, options: OptionNames) -> dict[str, Path]:
     """The path of each split that is named, or that the folder `data.root` holds."""
     root = None if config.root is None else Path(expanduser(config.root))
     in_root = [] if root is None else list_folder(root)
@@ -175,17 +175,17 @@ def _find_files(config: DataConfig) -> dict[str, Path]:
         named: str | None = getattr(config, split)
         if named is not None:
             paths[split] = (root or Path()) / Path(expanduser(named))
-        elif found := _only([path for path in in_root if _holds(path, split)], split):
+        elif found := _only([path for path in in_root if _holds(path, split)], split, options):
             paths[split] = found
     return paths
 
 
-def _only(found: list[Path], split: str) -> Path | None:
+def _only(found: list[Path], split: str, options: OptionNames) -> Path | None:
     if len(found) > 1:
         raise DataError(
             f"The {split} pairs could be in {found[0].name} or in {found[1].name}.",
             where=str(found[0].parent),
-            hint=f"name one: data.{split}={found[0].name}",
+            hint=f"name one: {options.others}{split}={found[0].name}",
         )
     return found[0] if found else None
 
@@ -200,17 +200,18 @@ def _holds(path: Path, split: str) -> bool:
     )
 
 
-def _not_named(split: str, config: DataConfig) -> ConfigError:
+def _not_named(split: str, config: DataConfig, options: OptionNames) -> ConfigError:
+    named = f"{options.others}{split}=FILE"
     if config.root is None:
         return ConfigError(
             f"No file of {split} pairs is named.",
             where=f"data.{split}",
-            hint=f"add data.{split}=FILE, or data.root=FOLDER with a {split}.jsonl or {split}.csv",
+            hint=f"add {named}, or {options.others}root=FOLDER with a {split}.jsonl or {split}.csv",
         )
     return ConfigError(
         f"The folder holds no file of {split} pairs.",
         where=f"data.root={config.root}",
-        hint=f"call it {split}.jsonl, {split}.csv or {split}.tsv, or add data.{split}=FILE",
+        hint=f"call it {split}.jsonl, {split}.csv or {split}.tsv, or add {named}",
     )
 
 
@@ -231,7 +232,7 @@ def _open_file(
         if split != "train":
             sound = for_evaluation(records, tally=tally)
         else:
-            sound = for_training(records, reference=config.reference, tally=tally)
+            sound = for_training(records, reference=config.reference, tally=tally, options=options)
         pairs = only_pairs(sound, on_bad=config.on_bad, tally=tally, options=options)
         if split == "train" and holds_out:
             return hold_out(pairs, config.holdout)

@@ -94,7 +94,7 @@ def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
 def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, monkeypatch):
     asked = []
 
-    def open_split(config, split, *, note):
+    def open_split(config, split, *, note, options):
         asked.append((config.name, split))
         return [
             {"id": row["id"], "document": row["document"], "references": [row["summary"]]}
@@ -115,6 +115,42 @@ def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
     assert pgsum(*options).code == 3
     assert pgsum(*options, *columns).code == 3
     assert len(figures(pgsum(*options, *columns, "--on-bad", "skip"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "hint"),
+    [
+        ({"text": "A cat.", "gist": "A."}, [], "--set data.summary_column="),
+        ({"text": "A cat.", "summary": None}, [], "add --on-bad skip"),
+        (
+            {"text": "A cat.", "references": ["A.", "B."]},
+            ["--split", "train"],
+            "add --set data.reference=first",
+        ),
+    ],
+)
+def test_hints_name_what_this_command_takes(pgsum, here, row, options, hint):
+    write(here / "odd.jsonl", [row])
+    done = pgsum("evaluate", "odd.jsonl", "--system", "lead-1", *options)
+    assert done.code == 3
+    assert hint in done.err
+
+
+def test_a_folder_without_the_split_may_be_told_its_file(pgsum, here):
+    (here / "data").mkdir()
+    done = pgsum("evaluate", "data", "--system", "lead-1")
+    assert done.code == 2
+    assert "add --set data.test=FILE" in done.err
+
+
+def test_an_encoding_that_is_named_is_that_of_the_predictions_too(pgsum, here):
+    path = here / "latin.csv"
+    path.write_bytes("prediction,gold\ncafé,café\n".encode("latin-1"))
+    options = ["--predictions", "latin.csv", "--reference-column", "gold", "--json"]
+    done = pgsum("evaluate", *options)
+    assert done.code == 3
+    assert json.loads(done.err)["hint"] == "it looks like latin-1: add --set data.encoding=latin-1"
+    assert figures(pgsum("evaluate", *options, "--set", "data.encoding=latin-1"))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -90,14 +91,14 @@ def evaluate(
         found = of_baseline(system, asked)
     else:
         found = of_model(model, asked, device=device, threads=threads)
-    with progress("scoring") as report:
+    with progress() as report:
         evaluation = score(
             found.pairs,
             {found.system: recorded(found.texts)},
             baselines=not no_baselines,
             tokenizer=rouge_tokenizer,
             stemmer=rouge_stemmer,
-            progress=report,
+            progress=partial(report, "scoring"),
         )
     if out is not None:
         write_evaluation(

@@ -9,46 +9,69 @@ from typing import Protocol, runtime_checkable
 from pgsum.cli import console
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BEFORE_ESTIMATE = 5.0
 
 
 @runtime_checkable  # so that the tests can check it
 class Report(Protocol):
-    """Told how many are done, of how many where that is known, and what else is worth a look."""
+    """Told which stage the work is at, how many of it are done, of how many where that is known,
+    and what else is worth a look.
+    """
 
-    def __call__(self, done: int, total: int | None = None, detail: str = "") -> None: ...
+    def __call__(
+        self, stage: str, done: int, total: int | None = None, detail: str = ""
+    ) -> None: ...
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Report]:
-    """Shows how far `what` has come; nothing with --quiet."""
+def progress() -> Iterator[Report]:
+    """Shows how far each stage has come, one after the other; nothing with --quiet."""
     if console.mode.quiet or sys.stderr is None:
         yield _silence
     elif sys.stderr.isatty():
-        with _bar(what) as report:
+        with _bar() as report:
             yield report
     else:
-        yield _lines(what)
+        yield _lines()
 
 
-def _silence(done: int, total: int | None = None, detail: str = "") -> None:
+def _silence(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
     pass
 
 
+class _Pace:
+    """The time that is left of a stage.
+
+    Measured from its first report: what went before, such as reading a corpus or the first batch
+    with all that it sets up, tells nothing of the rest.
+    """
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._started = 0.0
+        self._done = 0
+
+    def time_left(self, stage: str, done: int, total: int | None) -> str:
+        """In words; empty while there is too little to tell it from."""
+        now = time.monotonic()
+        if stage != self._stage:
+            self._stage, self._started, self._done = stage, now, done
+        seconds = now - self._started
+        if not total or not self._done < done < total or seconds < _SECONDS_BEFORE_ESTIMATE:
+            return ""
+        left = seconds * (total - done) / (done - self._done)
+        return f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
+
+
 @contextmanager
-def _bar(what: str) -> Iterator[Report]:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+def _bar() -> Iterator[Report]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
-        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[left]}", markup=False),
         TextColumn("{task.fields[detail]}", markup=False),
     )
     terminal = console.terminal()
@@ -56,10 +79,20 @@ def _bar(what: str) -> Iterator[Report]:
     bar = Progress(
         *columns, console=terminal, transient=True, redirect_stdout=False, redirect_stderr=False
     )
-    task = bar.add_task(what, total=None, detail="")
+    task = bar.add_task("", total=None, visible=False, left="", detail="")
+    pace = _Pace()
 
-    def report(done: int, total: int | None = None, detail: str = "") -> None:
-        bar.update(task, completed=done, total=total, detail=detail)
+    def report(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
+        left = pace.time_left(stage, done, total)
+        bar.update(
+            task,
+            description=stage,
+            completed=done,
+            total=total,
+            visible=True,
+            left=left,
+            detail=detail,
+        )
 
     put = console.mode.put
     console.mode.put = lambda line: terminal.print(
@@ -72,19 +105,18 @@ def _bar(what: str) -> Iterator[Report]:
         console.mode.put = put
 
 
-def _lines(what: str) -> Report:
-    started = last = time.monotonic()
+def _lines() -> Report:
+    pace = _Pace()
+    last = time.monotonic()
 
-    def report(done: int, total: int | None = None, detail: str = "") -> None:
+    def report(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
         nonlocal last
+        left = pace.time_left(stage, done, total)
         now = time.monotonic()
         if now - last < _SECONDS_BETWEEN_LINES:
             return
         last = now
-        parts = [f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"]
-        if total and 0 < done < total:
-            left = (now - started) * (total - done) / done
-            parts.append(f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left")
-        console.note(", ".join([*parts, detail] if detail else parts))
+        so_far = f"{stage}: {done:,} of {total:,}" if total else f"{stage}: {done:,}"
+        console.note(", ".join(filter(None, (so_far, left, detail))))
 
     return report

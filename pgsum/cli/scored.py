@@ -107,11 +107,11 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
     summarizer = load_summarizer(folder, device=device, threads=threads)
     config = asked.config(summarizer.bundle.config)
     pairs = asked.pairs(config)
-    with progress("summarizing") as report:
+    with progress() as report:
         best = summarizer.summarize(
             [pair.document for pair in pairs],
             decode=config.decode,
-            progress=lambda done: report(done, len(pairs)),
+            progress=lambda done: report("summarizing", done, len(pairs)),
         )
     texts = [summaries[0].text for summaries in best]
     inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}

@@ -91,7 +91,7 @@ def summarize(
 
     tally = _Tally()
     # On a terminal the summaries themselves show how far it has come.
-    with nullcontext() if _stdout_is_terminal() else progress("summarizing") as report:
+    with nullcontext() if _stdout_is_terminal() else progress() as report:
         for file, document, summaries in _summarized(documents, summarizer, decode):
             tally.add(summaries, decode)
             if jsonl:
@@ -101,7 +101,7 @@ def summarize(
                 for text in [summary.text for summary in summaries] or [""]:
                     console.data(label + console.one_line(text.strip()))
             if report is not None:
-                report(tally.documents)
+                report("summarizing", tally.documents)
     for sentence in tally.sentences(summarizer.bundle.config.text.max_source_tokens):
         console.warning(sentence)
     if tally.skipped:

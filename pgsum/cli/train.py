@@ -71,7 +71,7 @@ def train(
         for name, value in run.plan(chosen).items():
             console.data(f"{name}: {value}")
         return
-    with progress("training") as report:
+    with progress() as report:
         result = run.train(
             chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
         )

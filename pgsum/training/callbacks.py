@@ -24,8 +24,8 @@ _SHOWN_CHARS = 300
 
 Say = Callable[[str], None]
 """Told one line for a person to read."""
-Report = Callable[[int, int, str], None]
-"""Told steps done, steps in all, and a detail."""
+Report = Callable[[str, int, int, str], None]
+"""Told a stage of the work, how many of it are done, of how many, and a detail."""
 
 
 class MetricsFile(Logger):
@@ -82,7 +82,8 @@ class TrainingProgress(pl.Callback):
         pace = self.tokens / self.seconds
         pl_module.log("tokens_per_second", pace)
         loss = float(outputs["nll"])
-        self.report(trainer.global_step, self.max_steps, f"loss {loss:.3f}, {pace:,.0f} tokens/s")
+        detail = f"loss {loss:.3f}, {pace:,.0f} tokens/s"
+        self.report("training", trainer.global_step, self.max_steps, detail)
 
 
 class SearchValidation(pl.Callback):

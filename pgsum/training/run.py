@@ -53,7 +53,7 @@ def say_on_stderr(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def report_nothing(done: int, total: int, detail: str) -> None:
+def report_nothing(stage: str, done: int, total: int, detail: str) -> None:
     """For callers that show no progress."""
 
 

@@ -3,6 +3,7 @@ import json
 import os
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -51,31 +52,66 @@ def test_quiet_silences_notes_but_not_warnings(capsys):
     assert capsys.readouterr() == ("", "warning: beware\n")
 
 
-def test_without_a_terminal_progress_is_a_line_now_and_then(capsys, monkeypatch):
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    with progress.progress("training") as report:
-        report(1, 100)
-        now += 20
-        report(20, 100, "loss 3.2")
-        now += 5
-        report(30, 100)
-        now += 175
-        report(50, 100)
-        now += 10
-        report(60)
+@pytest.fixture
+def clock(monkeypatch):
+    """`clock.now` is the time."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    return clock
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(capsys, clock):
+    with progress.progress() as report:
+        report("training", 1, 100)
+        clock.now += 19
+        report("training", 20, 100, "loss 3.2")
+        clock.now += 5
+        report("training", 30, 100)
+        clock.now += 172
+        report("training", 50, 100)
+        clock.now += 10
+        report("summarizing", 60)
     assert capsys.readouterr().err.splitlines() == [
         "training: 20 of 100, 80 s left, loss 3.2",
         "training: 50 of 100, 3 min left",
-        "training: 60",
+        "summarizing: 60",
     ]
+
+
+def test_time_left_is_that_of_the_stage_by_its_own_pace(capsys, clock):
+    with progress.progress() as report:
+        clock.now += 600  # in which a corpus is prepared
+        report("training", 1, 2001)
+        for step in range(2, 52):
+            clock.now += 0.3
+            report("training", step, 2001)
+        clock.now += 60
+        report("scoring", 10, 100)
+        clock.now += 10
+        report("scoring", 30, 100)
+    assert capsys.readouterr().err.splitlines() == [
+        "training: 1 of 2,001",
+        "training: 35 of 2,001, 10 min left",
+        "scoring: 10 of 100",
+        "scoring: 30 of 100, 35 s left",
+    ]
+
+
+def test_time_left_is_not_told_from_a_moment(clock, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0)
+    with progress.progress() as report:
+        for step in range(1, 12):
+            report("training", step, 50)
+            clock.now += 1
+    told = capsys.readouterr().err.splitlines()
+    assert [line.endswith(" s left") for line in told] == [False] * 5 + [True] * 6
 
 
 def test_quiet_shows_no_progress(capsys, monkeypatch):
     console.set_mode(quiet=True)
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0)
-    with progress.progress("training") as report:
-        report(1, 2)
+    with progress.progress() as report:
+        report("training", 1, 2)
     assert capsys.readouterr().err == ""
 
 
@@ -85,14 +121,15 @@ def test_on_a_terminal_progress_is_a_bar_and_notes_stand_above_it(capsys, monkey
     monkeypatch.setenv("COLUMNS", "100")
     with open(terminal_end, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
-        with progress.progress("training") as report:
-            report(3, 8, "loss [3.2]")
+        with progress.progress() as report:
+            report("training", 3, 8, "loss [3.2]")
             console.note("a [bold] note")
             console.data("data")
             time.sleep(0.3)  # until the bar is drawn anew
     shown = os.read(main_end, 65536).decode("utf-8")
     os.close(main_end)
     assert "a [bold] note" in shown
+    assert "training" in shown
     assert "3/8" in shown
     assert "loss [3.2]" in shown
     assert "data" not in shown

@@ -16,7 +16,7 @@ def asked(monkeypatch):
     def train(config, *, out, overwrite, init, say, report):
         calls.append({"config": config, "out": out, "overwrite": overwrite, "init": init})
         say("at work")
-        report(1, 2, "loss 3")
+        report("training", 1, 2, "loss 3")
         run = Path("runs/x-001")
         return TrainResult(run, run / "model", {"rouge1": 40.0}, stopped=calls[0]["config"].name)
 

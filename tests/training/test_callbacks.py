@@ -37,7 +37,7 @@ def test_metrics_are_appended_a_line_each_and_count_steps_from_one(tmp_path):
 def test_progress_counts_real_tokens_and_leaves_validation_out_of_the_pace(monkeypatch):
     clock = iter([0.0, 2.0, 100.0, 102.0])
     monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    told: list[tuple[int, int, str]] = []
+    told: list[tuple[str, int, int, str]] = []
     progress = TrainingProgress(lambda *args: told.append(args), max_steps=9)
     module = Mock(spec=pl.LightningModule)
     for step in (1, 2):
@@ -45,7 +45,7 @@ def test_progress_counts_real_tokens_and_leaves_validation_out_of_the_pace(monke
         progress.on_train_batch_start(trainer, module, a_batch(), 0)
         progress.on_train_batch_end(trainer, module, {"nll": torch.tensor(2.5)}, a_batch(), 0)
     # 3 + 1 source tokens and 2 + 1 target tokens a batch, in 2 seconds.
-    assert told == [(1, 9, "loss 2.500, 4 tokens/s"), (2, 9, "loss 2.500, 4 tokens/s")]
+    assert told == [("training", step, 9, "loss 2.500, 4 tokens/s") for step in (1, 2)]
     module.log.assert_called_with("tokens_per_second", 3.5)
 
 

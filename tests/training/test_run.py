@@ -62,7 +62,7 @@ def test_a_run_leaves_settings_vocabulary_metrics_checkpoints_and_a_bundle(corpu
         config,
         out=tmp_path / "run",
         say=said.append,
-        report=lambda done, total, detail: steps.append(done),
+        report=lambda stage, done, total, detail: steps.append(done),
     )
     assert result.stopped == "finished"
     assert steps == [1, 2, 3, 4, 5, 6]

@@ -78,23 +78,22 @@ def evaluate(
     _refuse_several({"--model": model, "--system": system, "--predictions": predictions})
 
     from pgsum.evaluation import evaluate as score
-    from pgsum.evaluation import recorded
     from pgsum.predictions import check_output_folder, write_evaluation
 
     started = time.monotonic()
     if out is not None:
         check_output_folder(out)
     asked = Asked(data, split, settings or [], on_bad)
-    if predictions is not None:
-        found = in_file(predictions, asked, prediction_column, reference_column)
-    elif system is not None:
-        found = of_baseline(system, asked)
-    else:
-        found = of_model(model, asked, device=device, threads=threads)
     with progress() as report:
+        if predictions is not None:
+            found = in_file(predictions, asked, prediction_column, reference_column)
+        elif system is not None:
+            found = of_baseline(system, asked)
+        else:
+            found = of_model(model, asked, device=device, threads=threads, report=report)
         evaluation = score(
             found.pairs,
-            {found.system: recorded(found.texts)},
+            {found.name: found.system},
             baselines=not no_baselines,
             tokenizer=rouge_tokenizer,
             stemmer=rouge_stemmer,

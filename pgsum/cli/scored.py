@@ -1,17 +1,20 @@
-"""What `pgsum evaluate` scores: summaries of a file, a baseline or a model, with their pairs."""
+"""What `pgsum evaluate` scores: summaries of a file, a baseline or a model, and on which pairs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides
 from pgsum.cli.model import choose_model, load_summarizer, run_name
-from pgsum.cli.progress import progress
+from pgsum.cli.progress import Report
 from pgsum.config import Config, change_config, load_config
 from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
+
+if TYPE_CHECKING:
+    from pgsum.evaluation import System
 
 _OPTIONS = OptionNames(
     document_column="--set data.document_column=",
@@ -56,11 +59,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Scored:
-    """Summaries, their pairs, and how they came about."""
+    """A system, what it is called, and the pairs that it is to be scored on."""
 
-    system: str
+    name: str
+    system: "System"
     pairs: Sequence[Pair]
-    texts: Sequence[str]
     config: Config
     inputs: Mapping[str, str]
 
@@ -69,6 +72,7 @@ def in_file(
     predictions: Path, asked: Asked, prediction_column: str | None, reference_column: str | None
 ) -> Scored:
     """What a file holds: with its own references, or matched with the pairs of DATA."""
+    from pgsum.evaluation import recorded
     from pgsum.predictions import match_predictions, read_predictions
 
     config = asked.config(Config())
@@ -84,35 +88,37 @@ def in_file(
         console.note(sentence)
     inputs = {"predictions": str(predictions)}
     if asked.data is None:
-        return Scored(found.name, found.pairs, found.texts, config, inputs)
+        return Scored(found.name, recorded(found.texts), found.pairs, config, inputs)
     pairs = asked.pairs(config)
     inputs |= {"data": asked.data, "split": asked.split}
-    return Scored(found.name, pairs, match_predictions(found, pairs), config, inputs)
+    return Scored(found.name, recorded(match_predictions(found, pairs)), pairs, config, inputs)
 
 
-def of_baseline(system: str, asked: Asked) -> Scored:
+def of_baseline(name: str, asked: Asked) -> Scored:
     """What a system without parameters writes, such as lead-3."""
     from pgsum.evaluation import named_system
 
-    write = named_system(system)
+    system = named_system(name)
     config = asked.config(Config())
-    pairs = asked.pairs(config)
     inputs = {"data": asked.data or config.data.name, "split": asked.split}
-    return Scored(system, pairs, write([pair.document for pair in pairs]), config, inputs)
+    return Scored(name, system, asked.pairs(config), config, inputs)
 
 
-def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
+def of_model(
+    model: str | None, asked: Asked, *, device: str | None, threads: int | None, report: Report
+) -> Scored:
     """What a model writes: about DATA, or else about the corpus that it was trained on."""
     folder = choose_model(model)
     summarizer = load_summarizer(folder, device=device, threads=threads)
     config = asked.config(summarizer.bundle.config)
-    pairs = asked.pairs(config)
-    with progress() as report:
+
+    def system(documents: Sequence[str]) -> list[str]:
         best = summarizer.summarize(
-            [pair.document for pair in pairs],
+            documents,
             decode=config.decode,
-            progress=lambda done: report("summarizing", done, len(pairs)),
+            progress=lambda done: report("summarizing", done, len(documents)),
         )
-    texts = [summaries[0].text for summaries in best]
+        return [summaries[0].text for summaries in best]
+
     inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
-    return Scored(run_name(folder), pairs, texts, config, inputs)
+    return Scored(run_name(folder), system, asked.pairs(config), config, inputs)

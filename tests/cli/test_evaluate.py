@@ -91,6 +91,27 @@ def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
     assert "did you mean decode.beam_size?" in json.loads(done.err.splitlines()[-1])["hint"]
 
 
+@pytest.mark.parametrize(
+    ("ids", "options", "message"),
+    [
+        ("xy", ["--rouge-tokenizer", "abacus"], "no ROUGE tokenizer"),
+        ("xy", ["--rouge-stemmer", "abacus"], "no ROUGE stemmer"),
+        ("xx", [], "Ids must be unique"),
+    ],
+)
+def test_what_cannot_be_scored_is_not_summarized(
+    pgsum, tiny_model, here, monkeypatch, ids, options, message
+):
+    def summarize(*_, **__):
+        raise AssertionError("nothing was to be summarized")
+
+    monkeypatch.setattr("pgsum.summarizer.Summarizer.summarize", summarize)
+    write(here / "two.jsonl", [row | {"id": id_} for id_, row in zip(ids, PAIRS, strict=True)])
+    done = pgsum("evaluate", "two.jsonl", "--model", tiny_model, *options)
+    assert done.code in (2, 3)
+    assert message in done.err
+
+
 def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, monkeypatch):
     asked = []
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -9,12 +10,16 @@ from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides
 from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.progress import Report
-from pgsum.config import Config, change_config, load_config
+from pgsum.config import Config, DecodeConfig, change_config, load_config
 from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
 
 if TYPE_CHECKING:
     from pgsum.evaluation import System
+    from pgsum.summarizer import Summarizer
+
+_DOCUMENTS_AT_ONCE = 1024
+"""Sorted by length together; the attention of more of them would fill the memory."""
 
 _OPTIONS = OptionNames(
     document_column="--set data.document_column=",
@@ -112,13 +117,20 @@ def of_model(
     summarizer = load_summarizer(folder, device=device, threads=threads)
     config = asked.config(summarizer.bundle.config)
 
-    def system(documents: Sequence[str]) -> list[str]:
-        best = summarizer.summarize(
-            documents,
-            decode=config.decode,
-            progress=lambda done: report("summarizing", done, len(documents)),
-        )
-        return [summaries[0].text for summaries in best]
-
+    system = partial(_summarize_all, summarizer, decode=config.decode, report=report)
     inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
     return Scored(run_name(folder), system, asked.pairs(config), config, inputs)
+
+
+def _summarize_all(
+    summarizer: "Summarizer", documents: Sequence[str], *, decode: DecodeConfig, report: Report
+) -> list[str]:
+    texts: list[str] = []
+    for first in range(0, len(documents), _DOCUMENTS_AT_ONCE):
+        best = summarizer.summarize(
+            documents[first : first + _DOCUMENTS_AT_ONCE],
+            decode=decode,
+            progress=lambda done: report("summarizing", len(texts) + done, len(documents)),
+        )
+        texts.extend(summaries[0].text for summaries in best)
+    return texts

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from pgsum.cli.model import run_name
+from pgsum.summarizer import Summarizer
 
 PAIRS = [
     {"id": "x", "document": "The cat sat. It slept.", "summary": "The cat sat."},
@@ -89,6 +90,26 @@ def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
     done = pgsum("evaluate", "pairs.jsonl", *model, "--set", "decode.beam=2")
     assert done.code == 2
     assert "did you mean decode.beam_size?" in json.loads(done.err.splitlines()[-1])["hint"]
+
+
+def test_many_documents_are_summarized_some_at_a_time(pgsum, tiny_model, here, monkeypatch):
+    rows = [PAIRS[n % 2] | {"id": n} for n in range(7)]
+    write(here / "seven.jsonl", rows)
+    options = ["evaluate", "seven.jsonl", "--model", tiny_model, "--threads", "1"]
+    pgsum(*options, "--out", "at-once")
+    sizes = []
+    summarize = Summarizer.summarize
+
+    def counting(self, documents, **settings):
+        sizes.append(len(documents))
+        return summarize(self, documents, **settings)
+
+    monkeypatch.setattr(Summarizer, "summarize", counting)
+    monkeypatch.setattr("pgsum.cli.scored._DOCUMENTS_AT_ONCE", 3)
+    pgsum(*options, "--out", "in-parts")
+    assert sizes == [3, 3, 1]
+    kept = [here / folder / "predictions.jsonl" for folder in ("at-once", "in-parts")]
+    assert kept[0].read_bytes() == kept[1].read_bytes()
 
 
 @pytest.mark.parametrize(

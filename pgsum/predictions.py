@@ -35,13 +35,15 @@ _LIBRARIES = ("rouge-score", "nltk", "numpy", "torch")
 class Predictions:
     """What a system wrote: one text for each pair, in order.
 
-    The pairs have no document, and references only where they were asked for.
+    The pairs have no document, and references only where they were asked for. `notes` say in one
+    sentence each what was left out; `skipped` is the number of bad rows among that.
     """
 
     name: str
     pairs: tuple[Pair, ...]
     texts: tuple[str, ...]
     notes: tuple[str, ...]
+    skipped: int
 
 
 def read_predictions(
@@ -82,6 +84,7 @@ def read_predictions(
         pairs=tuple(Pair(pair.id, "", pair.references) for pair in read),
         texts=tuple(pair.document for pair in read),
         notes=tuple(tally.notes()),
+        skipped=tally.bad,
     )
 
 

@@ -29,7 +29,7 @@ def jsonl(path, *rows):
 
 def predictions(*ids):
     pairs = tuple(Pair(id_, "", ()) for id_ in ids)
-    return Predictions("sut", pairs, tuple(f"text {id_}" for id_ in ids), ())
+    return Predictions("sut", pairs, tuple(f"text {id_}" for id_ in ids), (), 0)
 
 
 def written(folder, **kwargs):
@@ -85,6 +85,7 @@ def test_bad_rows_are_skipped_and_counted_where_that_is_asked_for(tmp_path):
     read = read_predictions(path, references=False, on_bad="skip")
     assert read.texts == ("x", "y")
     assert "1 bad row skipped" in read.notes[0]
+    assert read.skipped == 1
 
 
 def test_a_file_without_predictions_is_an_error(tmp_path):

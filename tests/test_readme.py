@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from pgsum.cli.corpus import split_arguments
 from pgsum.cli.main import app
-from pgsum.cli.summarize import SKIPPED
+from pgsum.cli.options import SKIPPED
 from pgsum.cli.train import INTERRUPTED
 from pgsum.config import (
     GROUPS,

@@ -11,6 +11,7 @@ import typer
 
 from pgsum.cli import console
 from pgsum.cli.options import (
+    SKIPPED,
     Debug,
     Device,
     ModelPath,
@@ -111,7 +112,12 @@ def evaluate(
         console.note(f"written: {out}")
     for sentence in evaluation.notes:
         console.warning(sentence)
+    if found.skipped:
+        rows = "bad row is" if found.skipped == 1 else "bad rows are"
+        console.warning(f"{found.skipped:,} {rows} left out of these figures.")
     _print(evaluation, as_json=json)
+    if found.skipped:
+        raise typer.Exit(SKIPPED)
 
 
 def _refuse_several(options: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, each written once."""
+"""Options and an exit code that several verbs share, each written once."""
 
 from typing import Annotated, Literal
 
@@ -28,3 +28,6 @@ Threads = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what libraries say, too.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+SKIPPED = 5
+"""Exit code: all is done but what was skipped."""

@@ -55,20 +55,28 @@ class Asked:
         asked = replace(base, data=self._corpus or base.data)
         return change_config(asked, self._overrides, sections=["data", "decode"])
 
-    def pairs(self, config: Config) -> list[Pair]:
+    def pairs(self, config: Config) -> tuple[list[Pair], int]:
+        """The pairs, and the number of bad rows that were skipped."""
         from pgsum.data.sources import open_split
 
-        rows = open_split(config.data, self.split, note=console.note, options=_OPTIONS)
-        return [Pair(row["id"], row["document"], tuple(row["references"])) for row in rows]
+        found = open_split(config.data, self.split, options=_OPTIONS)
+        for sentence in found.notes:
+            console.note(sentence)
+        pairs = [Pair(row["id"], row["document"], tuple(row["references"])) for row in found.pairs]
+        return pairs, found.skipped
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A system, what it is called, and the pairs that it is to be scored on."""
+    """A system, what it is called, and the pairs that it is to be scored on.
+
+    `skipped` is the number of bad rows that were left out.
+    """
 
     name: str
     system: "System"
     pairs: Sequence[Pair]
+    skipped: int
     config: Config
     inputs: Mapping[str, str]
 
@@ -93,10 +101,12 @@ def in_file(
         console.note(sentence)
     inputs = {"predictions": str(predictions)}
     if asked.data is None:
-        return Scored(found.name, recorded(found.texts), found.pairs, config, inputs)
-    pairs = asked.pairs(config)
+        system = recorded(found.texts)
+        return Scored(found.name, system, found.pairs, found.skipped, config, inputs)
+    pairs, skipped = asked.pairs(config)
+    system = recorded(match_predictions(found, pairs))
     inputs |= {"data": asked.data, "split": asked.split}
-    return Scored(found.name, recorded(match_predictions(found, pairs)), pairs, config, inputs)
+    return Scored(found.name, system, pairs, found.skipped + skipped, config, inputs)
 
 
 def of_baseline(name: str, asked: Asked) -> Scored:
@@ -106,7 +116,7 @@ def of_baseline(name: str, asked: Asked) -> Scored:
     system = named_system(name)
     config = asked.config(Config())
     inputs = {"data": asked.data or config.data.name, "split": asked.split}
-    return Scored(name, system, asked.pairs(config), config, inputs)
+    return Scored(name, system, *asked.pairs(config), config, inputs)
 
 
 def of_model(
@@ -119,7 +129,7 @@ def of_model(
 
     system = partial(_summarize_all, summarizer, decode=config.decode, report=report)
     inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
-    return Scored(run_name(folder), system, asked.pairs(config), config, inputs)
+    return Scored(run_name(folder), system, *asked.pairs(config), config, inputs)
 
 
 def _summarize_all(

@@ -13,6 +13,7 @@ from pgsum.cli import console
 from pgsum.cli.documents import Documents
 from pgsum.cli.model import choose_model, load_summarizer
 from pgsum.cli.options import (
+    SKIPPED,
     Debug,
     Device,
     Encoding,
@@ -31,8 +32,6 @@ from pgsum.data.rows import BadRow
 if TYPE_CHECKING:
     from pgsum.summarizer import Summarizer, Summary
 
-SKIPPED = 5
-"""Exit code: all is done but what was skipped."""
 _BATCHES_AT_ONCE = 16
 """Read ahead, to be sorted by length; more would only keep a reader waiting."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pgsum.data.records import Pair
+from pgsum.data.records import Pair, Tally
 from pgsum.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,11 +33,15 @@ _BATCH_CHARS = 16_000_000  # an Arrow string column holds 2 GB at most
 
 @dataclass(frozen=True)
 class Entry:
-    """A corpus in the cache: one Arrow file for each split, and notes on how it was read."""
+    """A corpus in the cache: one Arrow file for each split, and how reading it went.
+
+    `notes` say that in sentences; `skipped` is the number of bad rows that were left out.
+    """
 
     folder: Path
     fingerprint: str
     notes: tuple[str, ...]
+    skipped: int
 
     def dataset(self, split: str) -> "Dataset":
         """The pairs of `split`, memory-mapped: columns id, document, references."""
@@ -52,26 +56,26 @@ def cached(
     fingerprint: str,
     splits: Iterable[str],
     read: Callable[[], Iterable[tuple[str, Pair]]],
-    notes: Callable[[], Iterable[str]] = tuple,
+    tally: Tally,
 ) -> Entry:
     """The entry of `fingerprint`; where there is none, what `read` gives is written first.
 
-    `read` gives each pair with its split; `notes` is asked once all of them are read. An entry
-    appears whole or not at all, whoever else writes the same one.
+    `read` gives each pair with its split, and fills `tally` meanwhile. An entry appears whole or
+    not at all, whoever else writes the same one.
     """
     root, root_notes = _cache_folder()
     folder = root / fingerprint
     if not folder.is_dir():
-        _write(folder, splits, read, notes)
-    stored = json.loads((folder / "notes.json").read_text(encoding="utf-8"))
-    return Entry(folder, fingerprint, (*root_notes, *stored))
+        _write(folder, splits, read, tally)
+    stored = json.loads((folder / "tally.json").read_text(encoding="utf-8"))
+    return Entry(folder, fingerprint, (*root_notes, *stored["notes"]), stored["skipped"])
 
 
 def _write(
     folder: Path,
     splits: Iterable[str],
     read: Callable[[], Iterable[tuple[str, Pair]]],
-    notes: Callable[[], Iterable[str]],
+    tally: Tally,
 ) -> None:
     try:
         unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name[:16]}.", dir=folder.parent))
@@ -83,7 +87,8 @@ def _write(
                 }
                 for split, pair in read():
                     writers[split].write(pair)
-            (unfinished / "notes.json").write_text(json.dumps(list(notes())), encoding="utf-8")
+            stored = {"notes": list(tally.notes()), "skipped": tally.bad}
+            (unfinished / "tally.json").write_text(json.dumps(stored), encoding="utf-8")
             if not folder.is_dir():
                 unfinished.rename(folder)
         finally:

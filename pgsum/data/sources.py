@@ -48,7 +48,7 @@ _FILE_NAMES = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test",),
 }
-_FORMAT = 5  # raise it whenever the same files are read differently
+_FORMAT = 6  # raise it whenever the same files are read differently
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,19 @@ class Corpus:
     test: "Dataset | None"
     fingerprint: str
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Pairs of one split, with the columns of a `Corpus`'s datasets.
+
+    `notes` say in one sentence each what was left out of the files it comes from; `skipped` is the
+    number of bad rows among that.
+    """
+
+    pairs: "Dataset"
+    notes: tuple[str, ...]
+    skipped: int
 
 
 def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corpus:
@@ -90,25 +103,16 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     )
 
 
-def open_split(
-    config: DataConfig,
-    split: str,
-    *,
-    note: Callable[[str], object] | None = None,
-    options: OptionNames = DATA_OPTIONS,
-) -> "Dataset":
+def open_split(config: DataConfig, split: str, *, options: OptionNames = DATA_OPTIONS) -> Split:
     """One split of the corpus that `config` names, its documents with all their references.
 
-    `note` is called with what was left out, a sentence each; `options` are what errors call the
-    settings. Raises as `open_corpus` does.
+    `options` are what errors call the settings. Raises as `open_corpus` does.
     """
     entries = _open(config, (split,), options=options)
     if split not in entries:
         raise _not_named(split, config, options)
-    if note:
-        for sentence in _notes(entries):
-            note(sentence)
-    return _pairs(entries, split, config)
+    pairs = _pairs(entries, split, config)
+    return Split(pairs, entries[split].notes, entries[split].skipped)
 
 
 def _open(
@@ -160,7 +164,8 @@ def _open_docstrings(config: DataConfig, progress: Progress | None) -> Entry:
             for pair in pairs:
                 yield split, pair
 
-    return cached(_sha256([_FORMAT, docstrings.fingerprint(files)]), SPLITS, read)
+    fingerprint = _sha256([_FORMAT, docstrings.fingerprint(files)])
+    return cached(fingerprint, SPLITS, read, Tally(config.name))
 
 
 # --- your own files -------------------------------------------------------------------------------
@@ -243,7 +248,7 @@ def _open_file(
     choices = (split, holds_out and config.holdout, config.reference, config.on_bad)
     fingerprint = _sha256([_FORMAT, settings, choices, contents])
     splits = ("train", "validation") if split == "train" and holds_out else (split,)
-    return cached(fingerprint, splits, read, tally.notes)
+    return cached(fingerprint, splits, read, tally)
 
 
 def _records(

@@ -1,8 +1,10 @@
 import json
 
 import pytest
+from datasets import Dataset
 
 from pgsum.cli.model import run_name
+from pgsum.data.sources import Split
 from pgsum.summarizer import Summarizer
 
 PAIRS = [
@@ -27,8 +29,8 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def figures(done) -> dict[str, dict[str, float]]:
-    assert done.code == 0, done.err
+def figures(done, *, code=0) -> dict[str, dict[str, float]]:
+    assert done.code == code, done.err
     systems = json.loads(done.out)["systems"]
     return {
         name: {metric: figure["f"] for metric, figure in by_metric.items()}
@@ -136,12 +138,13 @@ def test_what_cannot_be_scored_is_not_summarized(
 def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, monkeypatch):
     asked = []
 
-    def open_split(config, split, *, note, options):
+    def open_split(config, split, *, options):
         asked.append((config.name, split))
-        return [
+        pairs = [
             {"id": row["id"], "document": row["document"], "references": [row["summary"]]}
             for row in PAIRS
         ]
+        return Split(Dataset.from_list(pairs), (), 0)
 
     monkeypatch.setattr("pgsum.data.sources.open_split", open_split)
     done = pgsum("evaluate", "--model", tiny_model, "--split", "validation", "--json")
@@ -156,7 +159,23 @@ def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
     options = ["evaluate", "odd.jsonl", "--system", "lead-1", "--json"]
     assert pgsum(*options).code == 3
     assert pgsum(*options, *columns).code == 3
-    assert len(figures(pgsum(*options, *columns, "--on-bad", "skip"))) == 2
+    done = pgsum(*options, *columns, "--on-bad", "skip")
+    assert len(figures(done, code=5)) == 2
+    assert "odd.jsonl: 1 bad row skipped" in done.err
+    assert "warning: 1 bad row is left out of these figures.\n" in done.err
+
+
+def test_skipped_predictions_leave_with_5_too(pgsum, here):
+    write(here / "pairs.jsonl", [*PAIRS, {"id": "z", "document": "A bird.", "summary": 3}])
+    write(here / "mine.jsonl", [*PREDICTIONS, {"id": "z", "prediction": None}])
+    skip = ["--predictions", "mine.jsonl", "--on-bad", "skip"]
+    done = pgsum("evaluate", *skip, "--reference-column", "reference")
+    assert done.code == 5
+    assert "warning: 1 bad row is left out of these figures.\n" in done.err
+    for _ in range(2):  # read, then from the cache
+        done = pgsum("evaluate", "pairs.jsonl", *skip)
+        assert done.code == 5
+        assert "warning: 2 bad rows are left out of these figures.\n" in done.err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from pgsum.data import cache
 from pgsum.data.cache import cached
-from pgsum.data.records import Pair
+from pgsum.data.records import Pair, Tally
 from pgsum.errors import DataError
 
 PAIRS = [Pair(str(n), f"document {n} 🙂", ("one", "two")[: n % 2 + 1]) for n in range(5)]
@@ -30,38 +30,39 @@ def never():
 
 
 def test_pairs_come_back_as_they_were_written():
-    dataset = cached("key", ["train"], read).dataset("train")
+    dataset = cached("key", ["train"], read, Tally("f")).dataset("train")
     assert dataset.column_names == ["id", "document", "references"]
     assert [Pair(r["id"], r["document"], tuple(r["references"])) for r in dataset] == PAIRS
 
 
 def test_pairs_are_mapped_from_the_file_and_not_held(folder):
-    dataset = cached("key", ["train"], read).dataset("train")
+    dataset = cached("key", ["train"], read, Tally("f")).dataset("train")
     assert [file["filename"] for file in dataset.cache_files] == [str(folder / "key/train.arrow")]
 
 
 def test_entry_is_written_once_with_its_notes():
-    first = cached("key", ["train"], read, lambda: ["a note"])
-    again = cached("key", ["train"], never)
+    first = cached("key", ["train"], read, Tally("f", bad=3, repeated_ids=1))
+    again = cached("key", ["train"], never, Tally("f"))
     assert again == first
-    assert again.notes == ("a note",)
+    assert again.notes[1:] == ("f: 1 id seen before.",)
+    assert again.skipped == 3
 
 
 def test_another_fingerprint_is_another_entry():
-    cached("key", ["train"], read)
-    other = cached("other", ["train"], lambda: [("train", PAIRS[0])])
+    cached("key", ["train"], read, Tally("f"))
+    other = cached("other", ["train"], lambda: [("train", PAIRS[0])], Tally("f"))
     assert len(other.dataset("train")) == 1
 
 
 def test_split_without_pairs_is_an_empty_dataset():
-    dataset = cached("key", ["train", "test"], read).dataset("test")
+    dataset = cached("key", ["train", "test"], read, Tally("f")).dataset("test")
     assert len(dataset) == 0
     assert dataset.column_names == ["id", "document", "references"]
 
 
 def test_large_documents_are_written_in_batches_of_bounded_size(monkeypatch, folder):
     monkeypatch.setattr(cache, "_BATCH_CHARS", 10)
-    entry = cached("key", ["train"], read)
+    entry = cached("key", ["train"], read, Tally("f"))
     assert len(entry.dataset("train")) == 5
     with pa.memory_map(str(folder / "key/train.arrow")) as source:
         assert len(list(pa.ipc.open_stream(source))) == 5
@@ -72,10 +73,10 @@ def test_memory_does_not_grow_with_the_number_of_pairs():
         for n in range(20_000):
             yield "train", Pair(str(n), f"{n} " + "word " * 100, ("summary",))
 
-    cached("warm up", ["train"], read)
+    cached("warm up", ["train"], read, Tally("f"))
     tracemalloc.start()
     try:
-        entry = cached("key", ["train"], many)
+        entry = cached("key", ["train"], many, Tally("f"))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -89,7 +90,7 @@ def test_error_while_reading_leaves_nothing_behind(folder):
         raise DataError("a bad row")
 
     with pytest.raises(DataError, match="a bad row"):
-        cached("key", ["train"], failing)
+        cached("key", ["train"], failing, Tally("f"))
     assert list(folder.iterdir()) == []
 
 
@@ -111,16 +112,16 @@ def test_full_disk_is_one_sentence_and_leaves_nothing_behind(folder, monkeypatch
     with pytest.raises(
         DataError, match=r"cannot be written to the cache.*No space left.*PGSUM_CACHE"
     ):
-        cached("key", ["train"], read)
+        cached("key", ["train"], read, Tally("f"))
     assert list(folder.iterdir()) == []
 
 
 def test_two_processes_that_write_one_entry_both_get_it(folder):
     def while_another_writes():
-        cached("key", ["train"], read)
+        cached("key", ["train"], read, Tally("f"))
         yield from read()
 
-    entry = cached("key", ["train"], while_another_writes)
+    entry = cached("key", ["train"], while_another_writes, Tally("f"))
     assert len(entry.dataset("train")) == 5
     assert [path.name for path in folder.iterdir()] == ["key"]
 
@@ -139,7 +140,7 @@ def test_cache_lies_where_the_environment_says(tmp_path, monkeypatch, environmen
     for name, value in environment.items():
         monkeypatch.setenv(name, str(tmp_path / value))
     cache._cache_folder.cache_clear()
-    assert cached("key", ["train"], read).folder == tmp_path / expected / "key"
+    assert cached("key", ["train"], read, Tally("f")).folder == tmp_path / expected / "key"
 
 
 def test_cache_that_cannot_be_written_is_replaced_by_a_temporary_one_with_a_note(
@@ -149,7 +150,7 @@ def test_cache_that_cannot_be_written_is_replaced_by_a_temporary_one_with_a_note
     monkeypatch.setenv("PGSUM_CACHE", str(tmp_path / "file"))
     monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
     cache._cache_folder.cache_clear()
-    entry = cached("key", ["train"], read)
+    entry = cached("key", ["train"], read, Tally("f"))
     assert len(entry.dataset("train")) == 5
     assert entry.folder.parent.parent == tmp_path
     assert "cannot be written: the corpus is read anew each time" in entry.notes[0]
@@ -164,4 +165,4 @@ def test_home_that_nobody_knows_is_no_error(tmp_path, monkeypatch):
     monkeypatch.setattr(cache.Path, "home", unknown)
     monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
     cache._cache_folder.cache_clear()
-    assert "~/.cache/pgsum cannot be written" in cached("key", ["train"], read).notes[0]
+    assert "~/.cache/pgsum cannot be written" in cached("key", ["train"], read, Tally("f")).notes[0]

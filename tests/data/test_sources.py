@@ -164,13 +164,15 @@ def test_bad_row_stops_or_is_skipped_with_a_note_that_stays(tmp_path):
         assert corpus.notes == (
             f"a.jsonl: 1 bad row skipped: The summary is null; a text is needed ({path}:2).",
         )
+        split = open_split(config(train=path, on_bad="skip"), "train")
+        assert (split.notes, split.skipped) == (corpus.notes, 1)
 
 
-def test_split_alone_tells_its_notes_to_whom_they_concern(tmp_path):
+def test_split_alone_has_its_own_notes(tmp_path):
     path = write(tmp_path / "a.jsonl", pair(1), {**pair(2), "id": "p1"})
-    notes: list[str] = []
-    assert len(open_split(config(test=path), "test", note=notes.append)) == 2
-    assert notes == ["a.jsonl: 1 id seen before."]
+    split = open_split(config(train="nosuch.jsonl", test=path), "test")
+    assert len(split.pairs) == 2
+    assert (split.notes, split.skipped) == (("a.jsonl: 1 id seen before.",), 0)
 
 
 def test_split_alone_may_be_told_what_a_command_calls_the_settings(tmp_path):
@@ -180,7 +182,7 @@ def test_split_alone_may_be_told_what_a_command_calls_the_settings(tmp_path):
     write(tmp_path / "a.jsonl", pair(1))
     one = open_split(config(test=path), "test", options=OptionNames(on_bad="--on-bad "))
     other = open_split(config(test=path), "test")
-    assert one.cache_files == other.cache_files
+    assert one.pairs.cache_files == other.pairs.cache_files
 
 
 def test_pairs_may_be_limited(tmp_path):
@@ -227,7 +229,7 @@ def test_share_of_the_training_pairs_is_held_out_where_no_file_is_named(tmp_path
     assert len(corpus.train) + len(corpus.validation) == 400
     assert 70 < len(corpus.validation) < 130
     validation = open_split(config(train=path, holdout=0.25), "validation")
-    assert validation["id"][:] == corpus.validation["id"][:]
+    assert validation.pairs["id"][:] == corpus.validation["id"][:]
 
 
 DOCUMENTS = st.lists(st.text(max_size=3), min_size=1, max_size=30)
@@ -280,7 +282,7 @@ def test_built_in_corpus_is_harvested_once_and_then_mapped(tmp_path, monkeypatch
         corpus = open_corpus(DataConfig())
         assert corpus.name == "docstrings"
         assert (corpus.train["id"][0], corpus.validation["id"][0]) == ("train", "validation")
-        assert open_split(DataConfig(), "test")["id"][:] == ["test"]
+        assert open_split(DataConfig(), "test").pairs["id"][:] == ["test"]
     assert len(harvests) == 1
     source.write_text("changed = True", encoding="utf-8")
     assert open_corpus(DataConfig()).fingerprint != corpus.fingerprint

@@ -148,8 +148,8 @@ def _summarized(
 
 def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[str, Any]:
     if isinstance(document, BadRow):
-        is_empty = document.reason == f"Document {document.number} is empty."
-        return {"id": str(document.number), "error": "empty" if is_empty else document.reason}
+        reason = "empty" if document.is_empty else document.reason
+        return {"id": str(document.number), "error": reason}
     best, *others = [
         {
             "summary": summary.text,

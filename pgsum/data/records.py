@@ -193,7 +193,7 @@ def for_evaluation(
         if isinstance(record, BadRow):
             yield record
         elif any(map(is_blank, record.pair.references)):
-            yield BadRow(record.number, record.where, f"Summary {record.number} is empty.")
+            yield _empty(record, "Summary")
         else:
             tally.repeated_ids += hash(record.pair.id) in seen
             seen.add(hash(record.pair.id))
@@ -204,9 +204,14 @@ def for_summarizing(records: Iterable[Record | BadRow]) -> Iterator[Record | Bad
     """Documents with something in them; an empty one is a bad row."""
     for record in records:
         if isinstance(record, Record) and is_blank(record.pair.document):
-            yield BadRow(record.number, record.where, f"Document {record.number} is empty.")
+            yield _empty(record, "Document")
         else:
             yield record
+
+
+def _empty(record: Record, what: str) -> BadRow:
+    reason = f"{what} {record.number} is empty."
+    return BadRow(record.number, record.where, reason, is_empty=True)
 
 
 def only_pairs(

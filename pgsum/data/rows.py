@@ -35,12 +35,16 @@ class Row:
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that cannot be used: where it is, and why, in one sentence."""
+    """A row that cannot be used: where it is, and why, in one sentence.
+
+    `is_empty` says that nothing is wrong with it but that its text holds nothing to be seen.
+    """
 
     number: int
     where: str
     reason: str
     hint: str | None = None
+    is_empty: bool = False
 
 
 def format_of(path: Path) -> str:

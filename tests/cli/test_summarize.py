@@ -132,6 +132,15 @@ def test_fault_1_an_empty_document(summarize, here, text):
     assert (done.code, done.out) == (5, "\n")
 
 
+def test_a_row_that_is_not_empty_but_bad_says_why(summarize, here):
+    (here / "rows.jsonl").write_text('{"text": ""}\n{"text": null}\n', encoding="utf-8")
+    done = summarize("rows.jsonl", "--on-bad", "skip", "--jsonl")
+    assert [json.loads(line)["error"] for line in done.out.splitlines()] == [
+        "empty",
+        "The text is null; a text is needed.",
+    ]
+
+
 def test_fault_4_a_document_of_a_million_tokens(summarize, here):
     (here / "huge.txt").write_text("Every word of it. " * 300_000, encoding="utf-8")
     started = time.perf_counter()

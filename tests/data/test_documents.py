@@ -67,7 +67,7 @@ def test_empty_file_is_an_error_or_an_item_of_its_own(tmp_path, text):
     with pytest.raises(DataError, match=r"Document 1 is empty; at .*a\.txt; add --on-bad skip"):
         list(read_documents(path))
     assert list(read_documents(path, on_bad="skip")) == [
-        BadRow(1, str(path), "Document 1 is empty.")
+        BadRow(1, str(path), "Document 1 is empty.", is_empty=True)
     ]
 
 

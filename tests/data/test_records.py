@@ -188,7 +188,9 @@ def test_list_of_one_reference_is_one_reference():
     ],
 )
 def test_evaluation_takes_an_empty_pair_for_a_bad_row(empty, reason):
-    assert list(for_evaluation([empty], tally=Tally("f"))) == [BadRow(3, "f:3", reason)]
+    assert list(for_evaluation([empty], tally=Tally("f"))) == [
+        BadRow(3, "f:3", reason, is_empty=True)
+    ]
 
 
 def test_evaluation_counts_ids_that_come_again_and_keeps_their_pairs():
@@ -200,7 +202,8 @@ def test_evaluation_counts_ids_that_come_again_and_keeps_their_pairs():
 
 def test_empty_document_to_be_summarized_is_a_bad_row():
     records = [record("d"), record("\u200b", number=2)]
-    assert list(for_summarizing(records)) == [records[0], BadRow(2, "f:2", "Document 2 is empty.")]
+    empty = BadRow(2, "f:2", "Document 2 is empty.", is_empty=True)
+    assert list(for_summarizing(records)) == [records[0], empty]
 
 
 BAD = [BadRow(number, f"f:{number}", f"Reason {number}.", "mend it") for number in range(1, 6)]

@@ -68,7 +68,7 @@ def train(
     from pgsum.training import run  # torch and Lightning take seconds to import
 
     if dry_run:
-        for name, value in run.plan(chosen).items():
+        for name, value in run.plan(chosen, out=out, overwrite=overwrite).items():
             console.data(f"{name}: {value}")
         return
     with progress() as report:

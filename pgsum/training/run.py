@@ -116,8 +116,9 @@ def train(
     return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
 
 
-def plan(config: Config) -> dict[str, str]:
+def plan(config: Config, *, out: Path | None = None, overwrite: bool = False) -> dict[str, str]:
     """What `train` would do, without doing it; the corpus is read, for its figures."""
+    run_dir = run_folder(config, out, overwrite=overwrite)
     corpus = open_corpus(config.data)
     prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
     with torch.device("meta"):
@@ -132,7 +133,7 @@ def plan(config: Config) -> dict[str, str]:
         "parameters": f"{parameters:,}",
         "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
         "memory": f"about {memory / 2**30:.1f} GiB",
-        "output": str(run_folder(config, None, overwrite=False)),
+        "output": str(run_dir),
     }
 
 

@@ -73,9 +73,13 @@ def test_the_printed_config_is_complete_and_gives_the_same_run(pgsum, asked, tmp
 
 def test_a_dry_run_prints_the_plan_and_trains_nothing(pgsum, asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(training, "plan", lambda config: {"parameters": f"{config.name} many"})
-    done = pgsum("train", "name=very", "--dry-run")
-    assert (done.code, done.out) == (0, "parameters: very many\n")
+
+    def plan(config, *, out, overwrite):
+        return {"parameters": f"{config.name} many", "output": f"{out}, {overwrite}"}
+
+    monkeypatch.setattr(training, "plan", plan)
+    done = pgsum("train", "name=very", "--dry-run", "--out", "there", "--overwrite")
+    assert (done.code, done.out) == (0, "parameters: very many\noutput: there, True\n")
     assert asked == []
     assert list(tmp_path.iterdir()) == []
 

@@ -197,4 +197,13 @@ def test_a_plan_names_figures_and_trains_nothing(corpus, tmp_path, monkeypatch):
     assert planned["corpus"] == "files, 48 training pairs, 12 for validation"
     assert planned["steps"] == "12, about 2.0 passes"
     assert planned["output"] == "runs/files-001"
+    assert plan(tiny(corpus), out=Path("there"))["output"] == "there"
     assert not Path("runs").exists()
+    assert not Path("there").exists()
+
+
+def test_a_plan_refuses_a_folder_before_it_reads_the_corpus(tmp_path):
+    config = load_config([*TINY, f"data.train={tmp_path / 'missing.jsonl'}"])
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(ConfigError, match="the output folder is not empty"):
+        plan(config, out=tmp_path)

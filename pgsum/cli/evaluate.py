@@ -84,14 +84,14 @@ def evaluate(
     started = time.monotonic()
     if out is not None:
         check_output_folder(out)
-    asked = Asked(data, split, settings or [], on_bad)
     with progress() as report:
+        asked = Asked(data, split, settings or [], on_bad, report)
         if predictions is not None:
             found = in_file(predictions, asked, prediction_column, reference_column)
         elif system is not None:
             found = of_baseline(system, asked)
         else:
-            found = of_model(model, asked, device=device, threads=threads, report=report)
+            found = of_model(model, asked, device=device, threads=threads)
         evaluation = score(
             found.pairs,
             {found.name: found.system},

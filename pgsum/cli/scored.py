@@ -32,7 +32,7 @@ _OPTIONS = OptionNames(
 
 
 class Asked:
-    """Which pairs are asked for, and under which settings.
+    """Which pairs are asked for, under which settings, and who is told how far reading them is.
 
     Raises DataError where there is no such `data`, before anything slow is begun.
     """
@@ -43,10 +43,12 @@ class Asked:
         split: str,
         settings: Sequence[str],
         on_bad: Literal["error", "skip"],
+        report: Report,
     ) -> None:
         self.data = data
         self.split = split
         self.on_bad = on_bad
+        self.report = report
         self._corpus = load_config(corpus_overrides(data, split=split)).data if data else None
         self._overrides = [*settings, *(["data.on_bad=skip"] if on_bad == "skip" else [])]
 
@@ -59,7 +61,8 @@ class Asked:
         """The pairs, and the number of bad rows that were skipped."""
         from pgsum.data.sources import open_split
 
-        found = open_split(config.data, self.split, options=_OPTIONS)
+        reading = partial(self.report, "reading the corpus")
+        found = open_split(config.data, self.split, progress=reading, options=_OPTIONS)
         for sentence in found.notes:
             console.note(sentence)
         pairs = [Pair(row["id"], row["document"], tuple(row["references"])) for row in found.pairs]
@@ -119,15 +122,13 @@ def of_baseline(name: str, asked: Asked) -> Scored:
     return Scored(name, system, *asked.pairs(config), config, inputs)
 
 
-def of_model(
-    model: str | None, asked: Asked, *, device: str | None, threads: int | None, report: Report
-) -> Scored:
+def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
     """What a model writes: about DATA, or else about the corpus that it was trained on."""
     folder = choose_model(model)
     summarizer = load_summarizer(folder, device=device, threads=threads)
     config = asked.config(summarizer.bundle.config)
 
-    system = partial(_summarize_all, summarizer, decode=config.decode, report=report)
+    system = partial(_summarize_all, summarizer, decode=config.decode, report=asked.report)
     inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
     return Scored(run_name(folder), system, *asked.pairs(config), config, inputs)
 

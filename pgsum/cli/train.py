@@ -68,7 +68,9 @@ def train(
     from pgsum.training import run  # torch and Lightning take seconds to import
 
     if dry_run:
-        for name, value in run.plan(chosen, out=out, overwrite=overwrite).items():
+        with progress() as report:
+            plan = run.plan(chosen, out=out, overwrite=overwrite, report=report)
+        for name, value in plan.items():
             console.data(f"{name}: {value}")
         return
     with progress() as report:

@@ -103,12 +103,18 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     )
 
 
-def open_split(config: DataConfig, split: str, *, options: OptionNames = DATA_OPTIONS) -> Split:
+def open_split(
+    config: DataConfig,
+    split: str,
+    *,
+    progress: Progress | None = None,
+    options: OptionNames = DATA_OPTIONS,
+) -> Split:
     """One split of the corpus that `config` names, its documents with all their references.
 
-    `options` are what errors call the settings. Raises as `open_corpus` does.
+    `options` are what errors call the settings; otherwise as `open_corpus`.
     """
-    entries = _open(config, (split,), options=options)
+    entries = _open(config, (split,), progress=progress, options=options)
     if split not in entries:
         raise _not_named(split, config, options)
     pairs = _pairs(entries, split, config)

@@ -67,7 +67,9 @@ class PointerGenerator(nn.Module):
         """The state before the first step: each source read and its keys projected, once."""
         encoded = self.encoder(self.embed(source_ids), source_mask)
         hidden, cell = self.bridge(encoded)
-        values = F.dropout(encoded.states, getattr(self,"state_dropout",self.dropout), self.training)
+        values = F.dropout(
+            encoded.states, getattr(self, "state_dropout", self.dropout), self.training
+        )
         source = EncodedSource(
             keys=self.decoder.attention.project_keys(values),
             values=values,

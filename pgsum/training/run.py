@@ -96,7 +96,7 @@ def train(
     pl.seed_everything(config.trainer.seed, verbose=False)
 
     say("reading the corpus")
-    corpus = open_corpus(config.data)
+    corpus = read_corpus(config, report)
     say("tokenizing it (once; it is kept for the next run)")
     prepared = prepare(
         corpus,
@@ -116,10 +116,16 @@ def train(
     return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
 
 
-def plan(config: Config, *, out: Path | None = None, overwrite: bool = False) -> dict[str, str]:
+def plan(
+    config: Config,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    report: Report = report_nothing,
+) -> dict[str, str]:
     """What `train` would do, without doing it; the corpus is read, for its figures."""
     run_dir = run_folder(config, out, overwrite=overwrite)
-    corpus = open_corpus(config.data)
+    corpus = read_corpus(config, report)
     prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
     with torch.device("meta"):
         model = build_model(config.model, len(prepared.vocab))
@@ -135,6 +141,15 @@ def plan(config: Config, *, out: Path | None = None, overwrite: bool = False) ->
         "memory": f"about {memory / 2**30:.1f} GiB",
         "output": str(run_dir),
     }
+
+
+def read_corpus(config: Config, report: Report) -> Corpus:
+    """The corpus; that takes a while where it is made of many files and read for the first time."""
+
+    def progress(done: int, total: int) -> None:
+        report("reading the corpus", done, total, "")
+
+    return open_corpus(config.data, progress=progress)
 
 
 def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:

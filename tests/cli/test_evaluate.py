@@ -138,7 +138,7 @@ def test_what_cannot_be_scored_is_not_summarized(
 def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, monkeypatch):
     asked = []
 
-    def open_split(config, split, *, options):
+    def open_split(config, split, *, progress, options):
         asked.append((config.name, split))
         pairs = [
             {"id": row["id"], "document": row["document"], "references": [row["summary"]]}

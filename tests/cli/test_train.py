@@ -74,7 +74,8 @@ def test_the_printed_config_is_complete_and_gives_the_same_run(pgsum, asked, tmp
 def test_a_dry_run_prints_the_plan_and_trains_nothing(pgsum, asked, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def plan(config, *, out, overwrite):
+    def plan(config, *, out, overwrite, report):
+        report("reading the corpus", 1, 2)
         return {"parameters": f"{config.name} many", "output": f"{out}, {overwrite}"}
 
     monkeypatch.setattr(training, "plan", plan)

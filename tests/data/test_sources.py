@@ -272,18 +272,21 @@ def test_built_in_corpus_is_harvested_once_and_then_mapped(tmp_path, monkeypatch
     source.write_text("", encoding="utf-8")
     harvests = []
 
-    def harvest(files, **_):
+    def harvest(files, *, workers, progress):
         harvests.append(files)
+        progress(len(files), len(files))
         return {split: [Pair(split, "d", ("s",))] for split in ("train", "validation", "test")}
 
     monkeypatch.setattr(docstrings, "find_source_files", lambda: [SourceFile(source, "module")])
     monkeypatch.setattr(docstrings, "harvest", harvest)
+    told = []
     for _ in range(2):
-        corpus = open_corpus(DataConfig())
+        corpus = open_corpus(DataConfig(), progress=lambda *numbers: told.append(numbers))
         assert corpus.name == "docstrings"
         assert (corpus.train["id"][0], corpus.validation["id"][0]) == ("train", "validation")
         assert open_split(DataConfig(), "test").pairs["id"][:] == ["test"]
-    assert len(harvests) == 1
+    assert len(harvests) == len(told) == 1
     source.write_text("changed = True", encoding="utf-8")
+    open_split(DataConfig(), "test", progress=lambda *numbers: told.append(numbers))
+    assert len(harvests) == len(told) == 2
     assert open_corpus(DataConfig()).fingerprint != corpus.fingerprint
-    assert len(harvests) == 2

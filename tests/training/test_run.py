@@ -7,6 +7,7 @@ import torch
 
 from pgsum.bundle import load_bundle
 from pgsum.config import Config, ModelConfig, load_config
+from pgsum.data import sources
 from pgsum.errors import ConfigError, ModelError
 from pgsum.summarizer import Summarizer
 from pgsum.training import run
@@ -200,6 +201,26 @@ def test_a_plan_names_figures_and_trains_nothing(corpus, tmp_path, monkeypatch):
     assert plan(tiny(corpus), out=Path("there"))["output"] == "there"
     assert not Path("runs").exists()
     assert not Path("there").exists()
+
+
+def test_reading_a_corpus_of_many_files_is_a_stage_of_its_own(corpus, tmp_path, monkeypatch):
+    def open_corpus(config, *, progress):
+        progress(1, 2)
+        progress(2, 2)
+        return sources.open_corpus(config)
+
+    monkeypatch.setattr(run, "open_corpus", open_corpus)
+    stages: list[tuple[str, int, int]] = []
+
+    def report(stage: str, done: int, total: int, detail: str) -> None:
+        stages.append((stage, done, total))
+
+    reading = [("reading the corpus", 1, 2), ("reading the corpus", 2, 2)]
+    config = tiny(corpus, "trainer.max_steps=1")
+    plan(config, report=report)
+    assert stages == reading
+    train(config, out=tmp_path / "run", say=lambda line: None, report=report)
+    assert stages == [*reading, *reading, ("training", 1, 1)]
 
 
 def test_a_plan_refuses_a_folder_before_it_reads_the_corpus(tmp_path):

@@ -1,5 +1,6 @@
 """The command `pgsum`: its verbs, and what becomes of their errors."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -69,6 +70,9 @@ def main() -> None:
     skipped items; 130 interrupted.
     """
     console.prepare_streams()
+    # Read when torch is imported. Threads that wait for each other by spinning take the core that
+    # the one they wait for could use: beside any other program a step takes several times as long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except PgsumError as error:

@@ -133,6 +133,15 @@ def test_info_names_all_that_a_report_needs(pgsum):
     assert {"pgsum", "python", "torch", "datasets", "cpu", "cores", "bfloat16"} <= set(names)
 
 
+@pytest.mark.parametrize(("before", "after"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_wait_without_spinning_unless_told_otherwise(pgsum, monkeypatch, before, after):
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    if before:
+        monkeypatch.setenv("OMP_WAIT_POLICY", before)
+    pgsum("info")
+    assert os.environ["OMP_WAIT_POLICY"] == after
+
+
 def test_whoever_stops_reading_stops_it_in_silence():
     with subprocess.Popen(
         [*PGSUM, "train", "--print-config"], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -31,7 +31,7 @@ from pgsum.text.vocab import PAD_ID, UNK_ID, Vocab
 
 FORMAT = 1
 FILES = ("config.json", "vocab.json", "surface.json", "model.safetensors", "README.md")
-HINT = "Copy the bundle again from where it was made, or train anew with `pgsum train`."
+HINT = "copy the bundle again from where it was made, or train anew with `pgsum train`"
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ def load_bundle(path: Path) -> Bundle:
     made_by = settings.pop("pgsum", None)
     if settings.pop("format", None) != FORMAT:
         raise ModelError(
-            f"this bundle has another format than {FORMAT}, the one this version reads",
+            f"The bundle has another format than {FORMAT}, the one this version reads.",
             where=str(folder / "config.json"),
-            hint=f"It was written by pgsum {made_by}; use that version or a newer one.",
+            hint=f"it was written by pgsum {made_by}; use that version or a newer one",
         )
     config = from_dict(settings)
     vocab = Vocab.load(folder / "vocab.json")
@@ -155,7 +155,7 @@ def load_bundle(path: Path) -> Bundle:
     tensors = safetensors.torch.load_file(str(weights))
     if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
         raise ModelError(
-            "the weights hold values that are not finite", where=str(weights), hint=HINT
+            "The weights hold values that are not finite.", where=str(weights), hint=HINT
         )
     for alias, name in _aliases(config).items():
         tensors[alias] = tensors[name]
@@ -178,9 +178,9 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
             "holds no model: it has no MANIFEST.json" if Path(path).exists() else "does not exist"
         )
         raise ModelError(
-            f"{str(path)!r} {what}",
+            f"{str(path)!r} {what}.",
             where=str(path),
-            hint="A model is a run folder of `pgsum train`, or the model/ folder inside one.",
+            hint="a model is a run folder of `pgsum train`, or the model/ folder inside one",
         )
     manifests = sorted(
         runs.glob("*/model/MANIFEST.json"), key=lambda p: p.stat().st_mtime, reverse=True
@@ -188,8 +188,8 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
     finished = [p.parent for p in manifests if (p.parent.parent / "run.json").is_file()]
     if not finished:
         raise ModelError(
-            "there is no model: no --model was given and runs/ holds no finished run",
-            hint="Train one with `pgsum train`, or name one with --model.",
+            "There is no model: no --model was given and runs/ holds no finished run.",
+            hint="train one with `pgsum train`, or name one with --model",
         )
     return finished[0]
 
@@ -208,11 +208,11 @@ def _verify(folder: Path) -> None:
             digest = sha256(folder / name)
         except OSError as error:
             raise ModelError(
-                f"{name} cannot be read: {error.strerror}", where=str(folder / name), hint=HINT
+                f"{name} cannot be read: {error.strerror}.", where=str(folder / name), hint=HINT
             ) from error
         if digest != manifest.get(name):
             raise ModelError(
-                f"{name} is corrupt or was altered: it does not match MANIFEST.json",
+                f"{name} is corrupt or was altered: it does not match MANIFEST.json.",
                 where=str(folder / name),
                 hint=HINT,
             )
@@ -236,13 +236,13 @@ def _check_shapes(model: PointerGenerator, weights: Path, aliases: Mapping[str, 
             found = {name: f"{s.get_dtype()} {s.get_shape()}" for name, s in slices.items()}
     except safetensors.SafetensorError as error:
         raise ModelError(
-            f"the weights are corrupt: {error}", where=str(weights), hint=HINT
+            f"The weights are corrupt: {error}.", where=str(weights), hint=HINT
         ) from error
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             raise ModelError(
-                f"the weights do not fit the settings: {name} is {found.get(name, 'missing')},"
-                f" config.json and vocab.json ask for {wanted.get(name, 'nothing')}",
+                f"The weights do not fit the settings: {name} is {found.get(name, 'missing')},"
+                f" config.json and vocab.json ask for {wanted.get(name, 'nothing')}.",
                 where=str(weights),
                 hint=HINT,
             )
@@ -257,7 +257,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path.name} is damaged: {error}", where=str(path), hint=HINT) from error
+        raise ModelError(f"{path.name} is damaged: {error}.", where=str(path), hint=HINT) from error
     if not isinstance(content, dict):
-        raise ModelError(f"{path.name} is damaged: it is not an object", where=str(path), hint=HINT)
+        raise ModelError(
+            f"{path.name} is damaged: it is not an object.", where=str(path), hint=HINT
+        )
     return content

@@ -8,7 +8,8 @@ and leaves with its exit code. Anything else that surfaces is a bug of ours.
 class PgsumError(Exception):
     """What happened, where, and what to do about it.
 
-    `exit_code` is what a command leaves with. `where` names a file and line, or a setting's key.
+    `message` is a sentence; `where` names a file and line, or a setting's key; `hint` goes on from
+    a colon: no capital, no full stop. `exit_code` is what a command leaves with.
     """
 
     exit_code = 1

@@ -60,7 +60,7 @@ def named_system(name: str) -> System:
     if match is None:
         raise ConfigError(
             f"There is no system {name!r}.",
-            hint="Use lead-K, such as lead-3: the first K sentences.",
+            hint="use lead-K, such as lead-3: the first K sentences",
         )
     return partial(_lead_all, k=int(match[1]))
 
@@ -155,7 +155,7 @@ def _refuse_lost_letters(pairs: Sequence[Pair]) -> None:
         raise DataError(
             "The ROUGE tokenizer rouge155 reads a-z and 0-9 only; it would drop more than half of "
             f"the letters in the references of {some(lost)}.",
-            hint="Use --rouge-tokenizer char, or rouge155 to score them so all the same.",
+            hint="use --rouge-tokenizer char, or rouge155 to score them so all the same",
         )
 
 

@@ -100,7 +100,7 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[s
         if len(ids) != len(pairs):
             raise DataError(
                 f"There are {len(ids)} predictions of {predictions.name} and {len(pairs)} pairs.",
-                hint="Give both files an id for each row to see which are missing.",
+                hint="give both files an id for each row to see which are missing",
             )
         return list(predictions.texts)
     by_id = dict(zip(ids, predictions.texts, strict=True))
@@ -114,7 +114,7 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[s
         found = "; ".join(f"{fault} {some(names)}" for fault, names in faults.items() if names)
         raise DataError(
             f"The predictions of {predictions.name} do not belong to these pairs: {found}.",
-            hint="Evaluate on the split that was summarised.",
+            hint="evaluate on the split that was summarized",
         )
     return [by_id[pair.id] for pair in pairs]
 
@@ -127,7 +127,7 @@ def check_output_folder(folder: Path) -> None:
         raise _unwritable(folder, error) from error
     if taken:
         raise ConfigError(
-            "The folder holds files already.", where=str(folder), hint="Name a new one with --out."
+            "The folder holds files already.", where=str(folder), hint="name a new one with --out"
         )
 
 
@@ -206,5 +206,5 @@ def _unwritable(folder: Path, error: OSError) -> ConfigError:
     return ConfigError(
         f"The folder cannot be written: {error.strerror or error}.",
         where=str(folder),
-        hint="Name another with --out.",
+        hint="name another with --out",
     )

@@ -200,7 +200,7 @@ def change_settings(folder: Path, change: Callable[[dict[str, Any]], object]) ->
     [
         (
             lambda s: s.update(format=2, pgsum="9.1"),
-            r"another format than 1, .*It was written by pgsum 9\.1",
+            r"another format than 1, .*it was written by pgsum 9\.1",
         ),
         (lambda s: s.pop("format"), "another format than 1"),
         (lambda s: s["model"].update(heads=8), r"keys this version does not know: model\.heads"),
@@ -255,7 +255,7 @@ def change_weights(folder: Path, change: Callable[[Tensor], Tensor]) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_weights_that_are_not_finite_are_refused(folder, value):
     change_weights(folder, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
-    with pytest.raises(ModelError, match="the weights hold values that are not finite"):
+    with pytest.raises(ModelError, match="The weights hold values that are not finite"):
         load_bundle(folder)
 
 
@@ -273,7 +273,7 @@ def test_truncated_weights_are_corrupt(folder, tenths):
     with pytest.raises(ModelError, match="corrupt"):
         load_bundle(folder)
     sign(folder)
-    with pytest.raises(ModelError, match="the weights are corrupt"):
+    with pytest.raises(ModelError, match="The weights are corrupt"):
         load_bundle(folder)
 
 
@@ -343,7 +343,7 @@ def test_without_a_name_the_newest_finished_run_is_meant(tmp_path, folder):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nowhere", r"nowhere' does not exist.*A model is a run folder"),
+        ("nowhere", r"nowhere' does not exist.*a model is a run folder"),
         ("empty", r"empty' holds no model: it has no MANIFEST\.json"),
         ("model.bin", r"model\.bin' holds no model"),
     ],
@@ -357,5 +357,5 @@ def test_what_holds_no_model_is_named(tmp_path, name, words):
 
 
 def test_without_any_finished_run_the_error_says_what_to_do(tmp_path):
-    with pytest.raises(ModelError, match=r"no model: .*Train one with `pgsum train`, or name one"):
+    with pytest.raises(ModelError, match=r"no model: .*train one with `pgsum train`, or name one"):
         find_model(None, runs=tmp_path / "runs")

@@ -127,11 +127,11 @@ class _Tally:
     def sentences(self, max_source_tokens: int) -> Iterator[str]:
         of_all = f"of {self.documents:,} {'document' if self.documents == 1 else 'documents'}"
         if self.skipped:
-            yield f"{self.skipped:,} {of_all} skipped, being empty or unusable"
+            yield f"{self.skipped:,} {of_all} skipped, being empty or unusable."
         if self.cut:
-            yield f"{self.cut:,} {of_all} cut to the {max_source_tokens:,} tokens the model reads"
+            yield f"{self.cut:,} {of_all} cut to the {max_source_tokens:,} tokens the model reads."
         if self.short:
-            yield f"{self.short:,} {of_all} shorter than decode.min_tokens, which was lowered there"
+            yield f"{self.short:,} {of_all} shorter than decode.min_tokens, lowered for them."
 
 
 def _summarized(

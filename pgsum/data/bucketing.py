@@ -34,8 +34,8 @@ class BucketedBatches(Sampler[list[int]]):
     ) -> None:
         if len(source_lengths) != len(target_lengths) or not len(source_lengths):
             raise ValueError(
-                f"bucketing needs as many source lengths ({len(source_lengths)}) as target lengths"
-                f" ({len(target_lengths)}), and at least one"
+                f"Bucketing needs as many source lengths ({len(source_lengths)}) as target lengths"
+                f" ({len(target_lengths)}), and at least one."
             )
         self.source_lengths = source_lengths
         self.target_lengths = target_lengths

@@ -99,7 +99,7 @@ def _write(
         raise DataError(
             f"The corpus cannot be written to the cache: {error.strerror or error}.",
             where=str(folder.parent),
-            hint="Make room there, or set PGSUM_CACHE to a folder that has some.",
+            hint="make room there, or set PGSUM_CACHE to a folder that has some",
         ) from error
 
 
@@ -158,6 +158,6 @@ def _cache_folder() -> tuple[Path, tuple[str, ...]]:
         temporary = Path(tempfile.mkdtemp(prefix="pgsum-"))
         atexit.register(shutil.rmtree, temporary, ignore_errors=True)
         return temporary, (
-            f"the cache folder {wanted or '~/.cache/pgsum'} cannot be written: the corpus is read "
-            "anew each time (PGSUM_CACHE names another folder)",
+            f"The cache folder {wanted or '~/.cache/pgsum'} cannot be written: the corpus is read "
+            "anew each time (PGSUM_CACHE names another folder).",
         )

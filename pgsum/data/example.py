@@ -22,7 +22,7 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.source_ids:
-            raise ValueError("a source needs at least one token; leave empty documents out before")
+            raise ValueError("A source needs at least one token: leave empty documents out before.")
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def prepare(
     key = _digest(_FORMAT, corpus.fingerprint, str(len(corpus.train)), settings)
     tokens = _map(corpus.train, tokenize_rows, folder / f"{key}-tokens.arrow", workers, text=text)
     if not len(tokens):
-        raise DataError("There is no pair to train on.", hint="Look at the corpus's files.")
+        raise DataError("There is no pair to train on.", hint="look at the corpus's files")
     if vocab is None:
         vocab = Vocab.build(count_forms(tokens), size=text.vocab_size, min_count=text.min_count)
     if surface is None:
@@ -268,12 +268,12 @@ def _lengths(rows: "Dataset", column: str) -> Lengths:
 
 def _notes(pairs: int, encoded: "Dataset", text: TextConfig) -> Iterator[str]:
     if lost := pairs - len(encoded):
-        yield f"no visible character in {lost:,} of {pairs:,} training documents: they are left out"
+        yield f"No visible character in {lost:,} of {pairs:,} training documents: left out."
     for side, limit in (("source", text.max_source_tokens), ("target", text.max_target_tokens)):
         if cut := pc.sum(encoded.data.column(f"{side}_cut")).as_py():
             yield (
                 f"{cut:,} of {len(encoded):,} training {side}s are cut to {limit} tokens"
-                f" (text.max_{side}_tokens)"
+                f" (text.max_{side}_tokens)."
             )
 
 

@@ -62,7 +62,7 @@ def expand(
     if totals.isnan().any():
         raise ModelError(
             "The model gave a probability that is not a number (NaN).",
-            hint="Its training diverged or its file is damaged: use another checkpoint.",
+            hint="its training diverged or its file is damaged: use another checkpoint",
         )
     both = Candidates(totals, tokens, rows, ids).only(totals > -torch.inf)
     both = both.take((rows * (vocab + oovs) + ids).argsort(dim=1))

@@ -71,7 +71,7 @@ class Rouge:
             raise ConfigError(
                 f"The ROUGE tokenizer char takes single characters, which the stemmer {stemmer} "
                 "cannot stem.",
-                hint="Leave the stemmer out, or use the tokenizer unicode.",
+                hint="leave the stemmer out, or use the tokenizer unicode",
             )
 
     def score(self, prediction: str, references: Sequence[str]) -> Scores:
@@ -115,7 +115,7 @@ class Rouge:
             raise PgsumError(
                 f"A process that scored ROUGE died after {len(scores)} of {len(pairs)} pairs; "
                 "it may have run out of memory.",
-                hint="Free some, or score with one process.",
+                hint="free some, or score with one process",
             ) from error
         finally:
             if pool:

@@ -70,7 +70,7 @@ class Surface:
             if not isinstance(content.get(key), kind):
                 raise ModelError(
                     f'The surface forms are damaged: "{key}" is not a {kind.__name__}.',
-                    hint="Copy the bundle again, or train again.",
+                    hint="copy the bundle again, or train again",
                 )
         casing = Casing(content["usual"], frozenset(content["lower"]), content["capital_start"])
         return Surface(content["lowercase"], casing, content["glued"])

@@ -94,7 +94,7 @@ class Vocab:
                 f"The vocabulary has format {content.get('format')!r}; this version of pgsum reads "
                 f"format {_FORMAT}.",
                 where=str(path),
-                hint="Use the version of pgsum that wrote it, or train again.",
+                hint="use the version of pgsum that wrote it, or train again",
             )
         forms, counts = content.get("words"), content.get("counts")
         if not _is_list_of(forms, str):
@@ -115,5 +115,5 @@ def _damaged(path: Path, why: str) -> ModelError:
     return ModelError(
         f"The vocabulary is damaged: {why}.",
         where=str(path),
-        hint="Copy the bundle again, or train again.",
+        hint="copy the bundle again, or train again",
     )

@@ -150,8 +150,8 @@ class StopOnNonFinite(pl.Callback):
         loss: Tensor = outputs["loss"]
         if not bool(loss.isfinite()):
             raise ModelError(
-                f"training diverged: the loss became {float(loss)} at step {trainer.global_step}",
-                hint="Lower optim.lr or optim.clip_norm; the best model before is kept.",
+                f"Training diverged: the loss became {float(loss)} at step {trainer.global_step}.",
+                hint="lower optim.lr or optim.clip_norm; the best model before is kept",
             )
 
 

@@ -134,7 +134,7 @@ def plan(
     memory = memory_estimate(config, parameters, len(prepared.vocab))
     return {
         "corpus": f"{corpus.name}, {pairs:,} training pairs, {held_out:,} for validation",
-        "notes": "; ".join((*corpus.notes, *prepared.notes)) or "none",
+        "notes": " ".join((*corpus.notes, *prepared.notes)) or "none",
         "vocabulary": f"{len(prepared.vocab):,} words",
         "parameters": f"{parameters:,}",
         "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
@@ -330,24 +330,24 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
         number = max((int(match[1]) for match in taken if match), default=0) + 1
         return RUNS / f"{name}-{number:03d}"
     if out.exists() and not out.is_dir():
-        raise ConfigError("the output folder is a file", where=str(out))
+        raise ConfigError("The output folder is a file.", where=str(out))
     if out.exists() and any(out.iterdir()):
         if not overwrite:
             raise ConfigError(
-                "the output folder is not empty",
+                "The output folder is not empty.",
                 where=str(out),
-                hint="Choose another with --out, or give --overwrite to replace it.",
+                hint="choose another with --out, or give --overwrite to replace it",
             )
         if not (out / "config.yaml").is_file():
             raise ConfigError(
-                "--overwrite replaces runs only, and this is none: it has no config.yaml",
+                "--overwrite replaces runs only, and this is none: it has no config.yaml.",
                 where=str(out),
-                hint="Choose another folder with --out.",
+                hint="choose another folder with --out",
             )
     # Said now rather than after the corpus was read.
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not os.access(nearest, os.W_OK):
-        raise ConfigError("the output folder cannot be written", where=str(out))
+        raise ConfigError("The output folder cannot be written.", where=str(out))
     return out
 
 
@@ -359,7 +359,7 @@ def make_run_folder(folder: Path) -> None:
         folder.mkdir(parents=True)
     except OSError as error:
         raise ConfigError(
-            f"the output folder cannot be made: {error.strerror}", where=str(folder)
+            f"The output folder cannot be made: {error.strerror}.", where=str(folder)
         ) from error
 
 
@@ -375,9 +375,9 @@ def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
         if name in _FREE or wanted in (getattr(has, name), getattr(usual, name)):
             continue
         raise ConfigError(
-            f"model.{name} is {wanted}, but the model given by --init has {getattr(has, name)}",
+            f"model.{name} is {wanted}, but the model given by --init has {getattr(has, name)}.",
             where=f"model.{name}",
-            hint="Leave the setting out, or train without --init.",
+            hint="leave the setting out, or train without --init",
         )
     return replace(has, **{name: getattr(asked, name) for name in _FREE})
 

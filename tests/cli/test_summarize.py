@@ -112,7 +112,7 @@ def test_the_newest_run_is_used_where_no_model_is_named(pgsum, tiny_model, here)
 def test_a_document_that_is_cut_is_counted(summarize, here):
     (here / "long.txt").write_text(TEXTS[0] * 9, encoding="utf-8")
     done = summarize("long.txt", "a.txt")
-    assert "warning: 1 of 2 documents cut to the 20 tokens the model reads\n" in done.err
+    assert "warning: 1 of 2 documents cut to the 20 tokens the model reads.\n" in done.err
     assert "cut" not in summarize("a.txt").err
 
 

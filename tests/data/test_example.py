@@ -37,7 +37,7 @@ def test_an_empty_target_is_an_end_alone():
 
 
 def test_an_empty_source_is_refused():
-    with pytest.raises(ValueError, match="at least one token; leave empty documents out"):
+    with pytest.raises(ValueError, match="at least one token: leave empty documents out"):
         encode_source(VOCAB, [])
     with pytest.raises(ValueError, match="at least one token"):
         Source([], [], ())

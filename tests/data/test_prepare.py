@@ -133,8 +133,8 @@ def test_fault_23_what_is_too_long_is_cut_and_counted_and_never_left_out():
     assert len(found.train) == len(PAIRS)
     assert found.source_lengths.max() == TEXT.max_source_tokens
     assert found.notes == (
-        "1 of 4 training sources are cut to 8 tokens (text.max_source_tokens)",
-        "2 of 4 training targets are cut to 4 tokens (text.max_target_tokens)",
+        "1 of 4 training sources are cut to 8 tokens (text.max_source_tokens).",
+        "2 of 4 training targets are cut to 4 tokens (text.max_target_tokens).",
     )
     ends = [row["target_extended_ids"][-1] == EOS_ID for row in found.train]
     assert ends == [True, False, True, False]
@@ -145,7 +145,7 @@ def test_fault_23_what_is_too_long_is_cut_and_counted_and_never_left_out():
 def test_documents_without_a_token_are_left_out_and_counted():
     found = prepared(corpus([*PAIRS, ("\ufe0f", "Nothing.")]))
     assert len(found.train) == len(PAIRS)
-    assert found.notes[0] == "no visible character in 1 of 5 training documents: they are left out"
+    assert found.notes[0] == "No visible character in 1 of 5 training documents: left out."
 
 
 def entries(folder: Path) -> dict[str, int]:

@@ -147,13 +147,13 @@ def test_training_goes_on_from_a_bundle(corpus, tmp_path):
 
 def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):
     config = tiny(corpus, "trainer.max_steps=50", "optim.lr=1e30", "optim.clip_norm=0")
-    with pytest.raises(ModelError, match=r"training diverged: the loss became \S+ at step \d+"):
+    with pytest.raises(ModelError, match=r"Training diverged: the loss became \S+ at step \d+"):
         train(config, out=tmp_path / "run", say=lambda line: None)
 
 
 def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(ConfigError, match="the output folder is not empty"):
+    with pytest.raises(ConfigError, match="The output folder is not empty"):
         run_folder(Config(), tmp_path, overwrite=False)
     with pytest.raises(ConfigError, match="--overwrite replaces runs only, and this is none"):
         run_folder(Config(), tmp_path, overwrite=True)
@@ -164,7 +164,7 @@ def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
 
 def test_a_file_is_no_folder_for_a_run(tmp_path):
     (tmp_path / "x").write_text("", encoding="utf-8")
-    with pytest.raises(ConfigError, match="the output folder is a file"):
+    with pytest.raises(ConfigError, match="The output folder is a file"):
         run_folder(Config(), tmp_path / "x", overwrite=True)
 
 
@@ -226,5 +226,5 @@ def test_reading_a_corpus_of_many_files_is_a_stage_of_its_own(corpus, tmp_path, 
 def test_a_plan_refuses_a_folder_before_it_reads_the_corpus(tmp_path):
     config = load_config([*TINY, f"data.train={tmp_path / 'missing.jsonl'}"])
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(ConfigError, match="the output folder is not empty"):
+    with pytest.raises(ConfigError, match="The output folder is not empty"):
         plan(config, out=tmp_path)

@@ -34,18 +34,18 @@ class Documents:
         self._column = column
         self._encoding = encoding
         self._on_bad = on_bad
-        self._from_stdin: Iterator[Pair | BadRow] = iter(())
-        for file in self.files:
+        self._begun: dict[int, Iterator[Pair | BadRow]] = {}
+        for place, file in enumerate(self.files):
             documents = self._read(file)
             first = next(documents, None)
             if first is None:
                 raise DataError("The file holds no document.", where=file)
-            if file == STDIN:  # which cannot be read twice
-                self._from_stdin = chain([first], documents)
+            if file == STDIN or not Path(file).is_file():  # a pipe, which cannot be read twice
+                self._begun[place] = chain([first], documents)
 
     def __iter__(self) -> Iterator[tuple[str, Pair | BadRow]]:
-        for file in self.files:
-            for document in self._from_stdin if file == STDIN else self._read(file):
+        for place, file in enumerate(self.files):
+            for document in self._begun.get(place) or self._read(file):
                 yield file, document
 
     def _read(self, file: str) -> Iterator[Pair | BadRow]:

@@ -1,5 +1,7 @@
 import io
+import os
 import sys
+import threading
 
 import pytest
 
@@ -56,6 +58,26 @@ def test_documents_come_with_their_files_in_order(here):
 def test_standard_input_is_read_once(monkeypatch, names):
     send(monkeypatch, '{"text": "Two."}\n{"text": "Three."}\n')
     assert read(*names) == [("-", "Two."), ("-", "Three.")]
+
+
+def test_a_pipe_is_read_once_as_bash_gives_it(here):
+    """As in `pgsum summarize <(command) a.txt`."""
+    (here / "a.txt").write_text("One.", encoding="utf-8")
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w", encoding="utf-8") as pipe:
+        pipe.write("Through a pipe.")
+        pipe.close()
+        name = f"/dev/fd/{reading}"
+        assert read(name, "a.txt") == [(name, "Through a pipe."), ("a.txt", "One.")]
+
+
+def test_rows_of_a_named_pipe_are_read_once(here):
+    os.mkfifo(here / "rows.jsonl")
+    rows = '{"text": "Two."}\n{"text": "Three."}\n'
+    writer = threading.Thread(target=(here / "rows.jsonl").write_text, args=(rows,))
+    writer.start()
+    assert read("rows.jsonl") == [("rows.jsonl", "Two."), ("rows.jsonl", "Three.")]
+    writer.join()
 
 
 def test_every_file_is_looked_into_before_the_first_is_read(here):

@@ -40,7 +40,8 @@ class Mode:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
-    json_errors: bool = False
+    as_json: bool = False
+    """What goes to stderr is read by a program: a JSON object a line, without notes."""
     put: Callable[[str], None] = _print_to_stderr
     """Prints a line; a progress bar puts its own here while it is on the screen."""
 
@@ -57,10 +58,10 @@ def prepare_streams() -> None:
 
 
 def set_mode(
-    *, quiet: bool = False, verbose: bool = False, debug: bool = False, json_errors: bool = False
+    *, quiet: bool = False, verbose: bool = False, debug: bool = False, as_json: bool = False
 ) -> None:
     """For the command that is about to run."""
-    mode.quiet, mode.verbose, mode.debug, mode.json_errors = quiet, verbose, debug, json_errors
+    mode.quiet, mode.verbose, mode.debug, mode.as_json = quiet, verbose, debug, as_json
     # What libraries have to say is for whoever looks for a fault.
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(message)s")
     if not verbose:
@@ -113,21 +114,21 @@ def drawing(renderable: "RenderableType") -> None:
 
 
 def note(text: str) -> None:
-    """Something good to know; not said with --quiet."""
-    if not mode.quiet:
+    """Something good to know; not said with --quiet, nor among JSON unless with -v."""
+    if not mode.quiet and (mode.verbose or not mode.as_json):
         mode.put(one_line(text))
 
 
 def warning(text: str) -> None:
     """Something that changes what the result means; said with --quiet, too."""
-    mode.put(one_line(f"warning: {text}"))
+    mode.put(json.dumps({"warning": text}) if mode.as_json else one_line(f"warning: {text}"))
 
 
 def error(problem: PgsumError) -> None:
-    """What happened, where, and what to do: three lines, or one object with --json or --jsonl."""
+    """What happened, where, and what to do: three lines, or one object among JSON."""
     if mode.debug:
         traceback.print_exception(problem)
-    if mode.json_errors:
+    if mode.as_json:
         content = {
             "error": problem.message,
             "where": problem.where,

@@ -75,7 +75,7 @@ def evaluate(
 
     DATA is a file, a folder or docstrings; without it a model is scored on its own corpus.
     """
-    console.set_mode(quiet=quiet, verbose=verbose, debug=debug, json_errors=json)
+    console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=json)
     _refuse_several({"--model": model, "--system": system, "--predictions": predictions})
 
     from pgsum.evaluation import evaluate as score

@@ -73,7 +73,7 @@ def summarize(
     debug: Debug = False,
 ) -> None:
     """Summarize files, a line for each document."""
-    console.set_mode(quiet=quiet, verbose=verbose, debug=debug, json_errors=jsonl)
+    console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=jsonl)
     documents = Documents(files or [], column=column, encoding=encoding, on_bad=on_bad)
     summarizer = load_summarizer(choose_model(model), device=device, threads=threads)
     flags = {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgsum.cli import console, progress
+from pgsum.errors import DataError
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +59,21 @@ def clock(monkeypatch):
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock.now)
     return clock
+
+
+def test_among_json_all_lines_are_objects_unless_verbose(capsys):
+    console.set_mode(as_json=True)
+    console.note("by the way")
+    console.warning("beware of \x1b")
+    console.error(DataError("It broke."))
+    lines = capsys.readouterr().err.splitlines()
+    assert [next(iter(json.loads(line).items())) for line in lines] == [
+        ("warning", "beware of \x1b"),
+        ("error", "It broke."),
+    ]
+    console.set_mode(as_json=True, verbose=True)
+    console.note("by the way")
+    assert capsys.readouterr().err == "by the way\n"
 
 
 def test_without_a_terminal_progress_is_a_line_now_and_then(capsys, clock):

@@ -73,16 +73,17 @@ def test_rouge_options_change_the_signature(pgsum):
 
 
 def test_results_are_kept_in_a_new_folder_only(pgsum, here):
-    options = ["evaluate", "pairs.jsonl", "--system", "lead-1", "--json", "--out", "results"]
-    done = pgsum(*options)
-    assert "written: results\n" in done.err
+    options = ["evaluate", "pairs.jsonl", "--system", "lead-1", "--out", "results"]
+    assert "written: results\n" in pgsum(*options).err
+    done = pgsum(*options[:-1], "again", "--json")
+    assert done.err == ""
     assert (here / "results" / "metrics.json").read_text(encoding="utf-8") == done.out
     run = json.loads((here / "results" / "run.json").read_text(encoding="utf-8"))
     assert run["inputs"] == {"data": "pairs.jsonl", "split": "test"}
     assert run["config"]["data"]["test"] == "pairs.jsonl"
-    again = pgsum(*options)
-    assert again.code == 2
-    assert json.loads(again.err)["where"] == "results"
+    taken = pgsum(*options, "--json")
+    assert taken.code == 2
+    assert json.loads(taken.err)["where"] == "results"
 
 
 def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
@@ -91,7 +92,7 @@ def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
     assert list(found) == [run_name(tiny_model), "lead-1", "lead-3"]
     done = pgsum("evaluate", "pairs.jsonl", *model, "--set", "decode.beam=2")
     assert done.code == 2
-    assert "did you mean decode.beam_size?" in json.loads(done.err.splitlines()[-1])["hint"]
+    assert "did you mean decode.beam_size?" in json.loads(done.err)["hint"]
 
 
 def test_many_documents_are_summarized_some_at_a_time(pgsum, tiny_model, here, monkeypatch):
@@ -161,6 +162,8 @@ def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
     assert pgsum(*options, *columns).code == 3
     done = pgsum(*options, *columns, "--on-bad", "skip")
     assert len(figures(done, code=5)) == 2
+    assert json.loads(done.err) == {"warning": "1 bad row is left out of these figures."}
+    done = pgsum(*options[:-1], *columns, "--on-bad", "skip")
     assert "odd.jsonl: 1 bad row skipped" in done.err
     assert "warning: 1 bad row is left out of these figures.\n" in done.err
 

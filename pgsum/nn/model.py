@@ -67,12 +67,9 @@ class PointerGenerator(nn.Module):
         """The state before the first step: each source read and its keys projected, once."""
         encoded = self.encoder(self.embed(source_ids), source_mask)
         hidden, cell = self.bridge(encoded)
-        values = F.dropout(
-            encoded.states, getattr(self, "state_dropout", self.dropout), self.training
-        )
         source = EncodedSource(
-            keys=self.decoder.attention.project_keys(values),
-            values=values,
+            keys=self.decoder.attention.project_keys(encoded.states),
+            values=encoded.states,
             mask=source_mask,
             extended_ids=source_extended_ids,
             first=first_positions(source_extended_ids),
@@ -82,9 +79,9 @@ class PointerGenerator(nn.Module):
         return DecoderState(
             hidden=hidden,
             cell=cell,
-            context=torch.zeros_like(values[:, 0]),
+            context=torch.zeros_like(encoded.states[:, 0]),
             coverage=torch.zeros_like(
-                source_mask, dtype=torch.promote_types(values.dtype, torch.float32)
+                source_mask, dtype=torch.promote_types(encoded.states.dtype, torch.float32)
             ),
             source=source,
         )

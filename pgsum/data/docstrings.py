@@ -35,10 +35,11 @@ _COPIES = {"_vendor", "vendor", "vendored", "third_party", "_distutils"}
 _SKIPPED_PACKAGES = {"pgsum", "pydoc_data", "ensurepip"}
 
 _WORD = re.compile(r"\w+")
-_CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # It announces something, is code, or is a note to its authors.
 _UNFIT_LINE = re.compile(r":$|[-=]>|<[-=]|==|\b(?:TODO|FIXME|XXX)\b|[Aa]uto-?generated")
 _MIN_BODY_WORDS, _MAX_BODY_WORDS = 10, 400
+_MIN_SHARE_TOLD = 0.5
 _MIN_LINE_WORDS, _MAX_LINE_WORDS = 3, 30
 
 
@@ -198,15 +199,22 @@ def _fit(name: str, docstring: str) -> tuple[str, str] | None:
         and (first_line + body).isascii()
         # The body adds something, and the first line can be told from it.
         and " ".join(body_words) not in " ".join(line_words)
-        and _stems(first_line) & _stems(f"{name} {body}")
+        and _share_told(first_line, f"{name} {body}") >= _MIN_SHARE_TOLD
     )
     return (body, first_line) if fit else None
 
 
-def _stems(text: str) -> set[str]:
-    """The beginnings of the longer words, those that identifiers are made of among them."""
-    words = _words(_CAMEL_HUMP.sub(" ", text).replace("_", " "))
-    return {word[:5] for word in words if len(word) > 3}
+def _share_told(first_line: str, document: str) -> float:
+    """Of the first line's longer words, the share that the document knows, by their beginnings."""
+    told, known = (
+        {word[:5] for word in spelt(text) if len(word) > 3} for text in (first_line, document)
+    )
+    return len(told & known) / max(1, len(told))
+
+
+def spelt(text: str) -> list[str]:
+    """The words of a text, those that identifiers are made of among them, in lower case."""
+    return _words(_CAMEL_HUMP.sub(" ", text).replace("_", " "))
 
 
 def _words(text: str) -> list[str]:
@@ -267,5 +275,7 @@ def _id(item: Documented) -> str:
 
 
 def _pair(item: Documented) -> Pair:
-    # The name comes last, so that the lead baseline is the first sentence of the prose.
-    return Pair(id=_id(item), document=f"{item.body}\n\n{item.name}", references=(item.first_line,))
+    # The name comes last, so that the lead baseline is the first sentence of the prose; its words
+    # follow one by one, since a pointer copies whole words.
+    document = f"{item.body}\n\n{item.name}\n{' '.join(spelt(item.name))}"
+    return Pair(id=_id(item), document=document, references=(item.first_line,))

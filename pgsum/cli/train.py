@@ -65,12 +65,12 @@ def train(
         console.data(to_yaml(chosen).rstrip("\n"))
         return
 
-    from pgsum.training import run  # torch and Lightning take seconds to import
+    from pgsum.training import plan, run  # torch and Lightning take seconds to import
 
     if dry_run:
         with progress() as report:
-            plan = run.plan(chosen, out=out, overwrite=overwrite, report=report)
-        for name, value in plan.items():
+            planned = plan.plan(chosen, out=out, overwrite=overwrite, report=report)
+        for name, value in planned.items():
             console.data(f"{name}: {value}")
         return
     with progress() as report:

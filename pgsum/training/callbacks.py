@@ -28,6 +28,10 @@ Report = Callable[[str, int, int, str], None]
 """Told a stage of the work, how many of it are done, of how many, and a detail."""
 
 
+def report_nothing(stage: str, done: int, total: int, detail: str) -> None:
+    """For callers that show no progress."""
+
+
 class MetricsFile(Logger):
     """metrics.jsonl: one object a line, `step` first, only ever appended to."""
 
@@ -109,6 +113,18 @@ class SearchValidation(pl.Callback):
         self.say = say
         self.keep = keep
         self.best: float | None = None
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        if trainer.global_step == trainer.max_steps:
+            # Asked to stop, Lightning validates once more: the last weights are scored, too.
+            trainer.should_stop = True
 
     def on_validation_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         pl_module.eval()

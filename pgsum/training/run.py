@@ -4,8 +4,6 @@ import json
 import logging
 import os
 import platform
-import re
-import shutil
 import signal
 import sys
 import time
@@ -26,7 +24,7 @@ from pgsum.bundle import Bundle, build_model, load_bundle, save_bundle
 from pgsum.config import Config, ModelConfig, to_yaml
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared, prepare
-from pgsum.data.sources import Corpus, open_corpus
+from pgsum.data.sources import Corpus
 from pgsum.errors import ConfigError
 from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
@@ -38,11 +36,12 @@ from pgsum.training.callbacks import (
     SearchValidation,
     StopOnNonFinite,
     TrainingProgress,
+    report_nothing,
 )
 from pgsum.training.card import model_card
+from pgsum.training.folder import make_run_folder, run_folder
 from pgsum.training.module import TrainingModule
-
-RUNS = Path("runs")
+from pgsum.training.plan import read_corpus
 
 # Of a model that training starts from, these may change without touching a weight.
 _FREE = ("name", "dropout", "coverage_weight")
@@ -51,10 +50,6 @@ _FREE = ("name", "dropout", "coverage_weight")
 def say_on_stderr(line: str) -> None:
     """For callers without a console of their own."""
     print(line, file=sys.stderr, flush=True)
-
-
-def report_nothing(stage: str, done: int, total: int, detail: str) -> None:
-    """For callers that show no progress."""
 
 
 @dataclass(frozen=True)
@@ -114,58 +109,6 @@ def train(
     run_dir.joinpath("config.yaml").write_text(to_yaml(config), encoding="utf-8")
     prepared.vocab.save(run_dir / "vocab.json")
     return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
-
-
-def plan(
-    config: Config,
-    *,
-    out: Path | None = None,
-    overwrite: bool = False,
-    report: Report = report_nothing,
-) -> dict[str, str]:
-    """What `train` would do, without doing it; the corpus is read, for its figures."""
-    run_dir = run_folder(config, out, overwrite=overwrite)
-    corpus = read_corpus(config, report)
-    prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
-    with torch.device("meta"):
-        model = build_model(config.model, len(prepared.vocab))
-    pairs, held_out, steps = len(prepared.train), len(corpus.validation), config.trainer.max_steps
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    memory = memory_estimate(config, parameters, len(prepared.vocab))
-    return {
-        "corpus": f"{corpus.name}, {pairs:,} training pairs, {held_out:,} for validation",
-        "notes": " ".join((*corpus.notes, *prepared.notes)) or "none",
-        "vocabulary": f"{len(prepared.vocab):,} words",
-        "parameters": f"{parameters:,}",
-        "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
-        "memory": f"about {memory / 2**30:.1f} GiB",
-        "output": str(run_dir),
-    }
-
-
-def read_corpus(config: Config, report: Report) -> Corpus:
-    """The corpus; that takes a while where it is made of many files and read for the first time."""
-
-    def progress(done: int, total: int) -> None:
-        report("reading the corpus", done, total, "")
-
-    return open_corpus(config.data, progress=progress)
-
-
-def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:
-    """Bytes that a training step takes at its peak, roughly: within a factor of two.
-
-    Weights, gradients and the optimizer's two moments; for the largest batch the vocabulary's
-    scores of each target token (three tables) and the encoder's states; with an attention that
-    goes step by step, its inner table at every step.
-    """
-    trainer, text, model = config.trainer, config.text, config.model
-    sources = min(trainer.batch_size * text.max_source_tokens, trainer.batch_tokens)
-    targets = min(trainer.batch_size * text.max_target_tokens, trainer.batch_tokens)
-    numbers = 4 * parameters + 3 * targets * vocab_size + 40 * sources * model.hidden_size
-    if model.attention == "additive":
-        numbers += 3 * sources * text.max_target_tokens * model.attention_size
-    return 4 * numbers
 
 
 class Run:
@@ -246,12 +189,7 @@ class Run:
                 keep=self.keep,
             ),
             # Two, because `save_last` beside `save_top_k=1` keeps the best as the last.
-            ModelCheckpoint(
-                checkpoints,
-                "last",
-                every_n_train_steps=settings.validate_every,
-                enable_version_counter=False,
-            ),
+            ModelCheckpoint(checkpoints, "last", enable_version_counter=False),
             ModelCheckpoint(
                 checkpoints, f"best-{{step}}-{{{monitor}:.2f}}", monitor=monitor, mode="max"
             ),
@@ -319,50 +257,6 @@ class Run:
         (self.run_dir / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
-def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
-    """`out`, new or empty, or else the next free runs/NAME-NNN; nothing is made yet.
-
-    Raises ConfigError where it holds something already, unless that is a run and `overwrite`.
-    """
-    if out is None:
-        name = config.name or config.data.name
-        taken = [re.fullmatch(rf"{re.escape(name)}-(\d+)", path.name) for path in RUNS.glob("*")]
-        number = max((int(match[1]) for match in taken if match), default=0) + 1
-        return RUNS / f"{name}-{number:03d}"
-    if out.exists() and not out.is_dir():
-        raise ConfigError("The output folder is a file.", where=str(out))
-    if out.exists() and any(out.iterdir()):
-        if not overwrite:
-            raise ConfigError(
-                "The output folder is not empty.",
-                where=str(out),
-                hint="choose another with --out, or give --overwrite to replace it",
-            )
-        if not (out / "config.yaml").is_file():
-            raise ConfigError(
-                "--overwrite replaces runs only, and this is none: it has no config.yaml.",
-                where=str(out),
-                hint="choose another folder with --out",
-            )
-    # Said now rather than after the corpus was read.
-    nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not os.access(nearest, os.W_OK):
-        raise ConfigError("The output folder cannot be written.", where=str(out))
-    return out
-
-
-def make_run_folder(folder: Path) -> None:
-    """Make the folder, new and empty. Raises ConfigError where that cannot be."""
-    try:
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise ConfigError(
-            f"The output folder cannot be made: {error.strerror}.", where=str(folder)
-        ) from error
-
-
 def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
     """The settings of the model to start from, with what may change taken from `asked`.
 
@@ -423,9 +317,8 @@ def versions() -> dict[str, str]:
 @contextmanager
 def quiet_lightning() -> Iterator[None]:
     """Without Lightning's lines on devices, tips and workers; its errors still come through."""
-    loggers = [
-        logging.getLogger(f"pytorch_lightning.{name}") for name in ("utilities.rank_zero", "")
-    ]
+    names = ("pytorch_lightning", "pytorch_lightning.utilities.rank_zero")
+    loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from pgsum.config import Config, load_config, to_dict
+from pgsum.training import plan as planning
 from pgsum.training import run as training
 from pgsum.training.run import TrainResult
 
@@ -78,7 +79,7 @@ def test_a_dry_run_prints_the_plan_and_trains_nothing(pgsum, asked, tmp_path, mo
         report("reading the corpus", 1, 2)
         return {"parameters": f"{config.name} many", "output": f"{out}, {overwrite}"}
 
-    monkeypatch.setattr(training, "plan", plan)
+    monkeypatch.setattr(planning, "plan", plan)
     done = pgsum("train", "name=very", "--dry-run", "--out", "there", "--overwrite")
     assert (done.code, done.out) == (0, "parameters: very many\noutput: there, True\n")
     assert asked == []

@@ -10,8 +10,11 @@ from pgsum.config import Config, ModelConfig, load_config
 from pgsum.data import sources
 from pgsum.errors import ConfigError, ModelError
 from pgsum.summarizer import Summarizer
+from pgsum.training import plan as planning
 from pgsum.training import run
-from pgsum.training.run import make_run_folder, plan, run_folder, same_architecture, train
+from pgsum.training.folder import make_run_folder, run_folder
+from pgsum.training.plan import plan
+from pgsum.training.run import same_architecture, train
 
 NAMES = ["Ada", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Alan", "Radia"]
 THINGS = ["tea", "bread", "a lamp", "two pens", "old maps", "a clock"]
@@ -209,7 +212,7 @@ def test_reading_a_corpus_of_many_files_is_a_stage_of_its_own(corpus, tmp_path, 
         progress(2, 2)
         return sources.open_corpus(config)
 
-    monkeypatch.setattr(run, "open_corpus", open_corpus)
+    monkeypatch.setattr(planning, "open_corpus", open_corpus)
     stages: list[tuple[str, int, int]] = []
 
     def report(stage: str, done: int, total: int, detail: str) -> None:
@@ -228,3 +231,12 @@ def test_a_plan_refuses_a_folder_before_it_reads_the_corpus(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ConfigError, match="The output folder is not empty"):
         plan(config, out=tmp_path)
+
+
+def test_the_last_weights_are_scored_and_saved_too(corpus, tmp_path):
+    config = tiny(corpus, "trainer.max_steps=5", "trainer.validate_every=3")
+    result = train(config, out=tmp_path / "run", say=lambda line: None)
+    assert [line["step"] for line in metrics(result.run_dir) if "val_rouge1" in line] == [3, 5]
+    last = torch.load(result.run_dir / "ckpt" / "last.ckpt", weights_only=True)
+    assert last["global_step"] == 5
+    assert result.stopped == "finished"

@@ -1,0 +1,64 @@
+"""What a training would do, found out without training."""
+
+from pathlib import Path
+
+import torch
+
+from pgsum.bundle import build_model
+from pgsum.config import Config
+from pgsum.data.prepare import prepare
+from pgsum.data.sources import Corpus, open_corpus
+from pgsum.training.callbacks import Report, report_nothing
+from pgsum.training.folder import run_folder
+
+
+def plan(
+    config: Config,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    report: Report = report_nothing,
+) -> dict[str, str]:
+    """What `train` would do, without doing it; the corpus is read, for its figures."""
+    run_dir = run_folder(config, out, overwrite=overwrite)
+    corpus = read_corpus(config, report)
+    prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
+    with torch.device("meta"):
+        model = build_model(config.model, len(prepared.vocab))
+    pairs, held_out, steps = len(prepared.train), len(corpus.validation), config.trainer.max_steps
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    memory = memory_estimate(config, parameters, len(prepared.vocab))
+    return {
+        "corpus": f"{corpus.name}, {pairs:,} training pairs, {held_out:,} for validation",
+        "notes": " ".join((*corpus.notes, *prepared.notes)) or "none",
+        "vocabulary": f"{len(prepared.vocab):,} words",
+        "parameters": f"{parameters:,}",
+        "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
+        "memory": f"about {memory / 2**30:.1f} GiB",
+        "output": str(run_dir),
+    }
+
+
+def read_corpus(config: Config, report: Report) -> Corpus:
+    """The corpus; that takes a while where it is made of many files and read for the first time."""
+
+    def progress(done: int, total: int) -> None:
+        report("reading the corpus", done, total, "")
+
+    return open_corpus(config.data, progress=progress)
+
+
+def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:
+    """Bytes that a training step takes at its peak, roughly: within a factor of two.
+
+    Weights, gradients and the optimizer's two moments; for the largest batch the vocabulary's
+    scores of each target token (three tables) and the encoder's states; with an attention that
+    goes step by step, its inner table at every step.
+    """
+    trainer, text, model = config.trainer, config.text, config.model
+    sources = min(trainer.batch_size * text.max_source_tokens, trainer.batch_tokens)
+    targets = min(trainer.batch_size * text.max_target_tokens, trainer.batch_tokens)
+    numbers = 4 * parameters + 3 * targets * vocab_size + 40 * sources * model.hidden_size
+    if model.attention == "additive":
+        numbers += 3 * sources * text.max_target_tokens * model.attention_size
+    return 4 * numbers

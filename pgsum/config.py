@@ -16,8 +16,9 @@ from pgsum.errors import ConfigError, ModelError
 from pgsum.plain_yaml import Line, Value, read_plain_yaml, written
 from pgsum.settings import Range, Section, Setting, own_settings, shown, unknown_key
 
-Natural = Annotated[int, Range(0)]
-Count = Annotated[int, Range(1)]
+_MOST = 2**31 - 1  # what every library that is handed a number can hold
+Natural = Annotated[int, Range(0, _MOST)]
+Count = Annotated[int, Range(1, _MOST)]
 Share = Annotated[float, Range(0, 1)]
 
 
@@ -148,7 +149,7 @@ class DecodeConfig(Section, prefix="decode."):
     """The end is forbidden before so many tokens; capped by the source's length."""
     max_tokens: Annotated[int, Range(1, 100_000)] = 100
     """A summary ends after so many tokens at the latest."""
-    length_alpha: Annotated[float, Range(0)] = 1.0
+    length_alpha: Annotated[float, Range(0, 10)] = 1.0
     """Strength of the length penalty (Wu et al. 2016); 0 prefers short summaries."""
     no_repeat_ngram: Natural = 3
     """No n-gram of this size twice in a summary; 0 allows it."""

@@ -131,6 +131,9 @@ def test_null_takes_a_value_away(tmp_path):
         ("trainer.seed=-1", r"trainer\.seed is -1: .* at least 0 and at most 4,294,967,295"),
         ("text.vocab_size=4", r"text\.vocab_size is 4: .* at least 5"),
         ("text.vocab_size=1000000000000", r"text\.vocab_size .* at most 10,000,000"),
+        ("trainer.batch_size=9999999999999999999999", r"at least 1 and at most 2,147,483,647"),
+        ("trainer.patience=9999999999999999999999", r"at least 0 and at most 2,147,483,647"),
+        ("decode.length_alpha=1e308", r"length_alpha is 1e\+308: .* at least 0 and at most 10"),
         ("decode.beam_size=0", r"decode\.beam_size is 0: .* at least 1"),
         (
             "decode.min_tokens=9999",

@@ -156,6 +156,12 @@ def read_text(
                 where=f"{name}:{line}",
                 options=options,
             ) from None
+        except UnicodeError as error:  # UTF-16 without its mark
+            raise DataError(
+                f"The file is not {codec.upper()}: {error}.",
+                where=name,
+                hint=f"leave {options.encoding.rstrip(' =')} out, or name another",
+            ) from None
         yield text.removeprefix("\ufeff") if offset == 0 else text
         offset += len(chunk)
         line += chunk.count(b"\n")

@@ -214,6 +214,11 @@ def test_text_that_is_not_of_the_encoding_named_says_so():
         text_of("é".encode(), encoding="ascii")
 
 
+def test_text_that_lacks_the_mark_of_the_encoding_named_says_so():
+    with pytest.raises(DataError, match=r"not UTF-16: .*BOM.*; leave data\.encoding out"):
+        text_of(b"plain text", encoding="utf-16")
+
+
 @pytest.mark.parametrize("encoding", ["utf-88", "hex", "rot13"])
 def test_unknown_encoding_is_a_setting_to_mend(encoding):
     with pytest.raises(ConfigError, match=f"no text encoding called '{encoding}'"):

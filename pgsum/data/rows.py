@@ -79,15 +79,20 @@ def _json_row(line: str, number: int, where: str) -> Row | BadRow:
             number,
             f"{where}:{error.colno}",
             f"The line is not JSON: {error.msg[:1].lower()}{error.msg[1:]}.",
-            "the file holds one JSON array: write each of its objects on a line of its own"
-            if number == 1 and line.lstrip().startswith("[")
-            else None,
+            _array_hint(line, number),
         )
     except (ValueError, RecursionError):  # a number of thousands of digits; thousands of brackets
         return BadRow(number, where, "The line is too deep, or holds too long a number, to read.")
     if not isinstance(value, dict):
-        return BadRow(number, where, f"The line is {kind_of(value)}; a JSON object is needed.")
+        reason = f"The line is {kind_of(value)}; a JSON object is needed."
+        return BadRow(number, where, reason, _array_hint(line, number))
     return Row(number, where, value)
+
+
+def _array_hint(line: str, number: int) -> str | None:
+    if number == 1 and line.lstrip().startswith("["):
+        return "the file holds one JSON array: write each of its objects on a line of its own"
+    return None
 
 
 def read_table(text: Iterator[str], *, name: str, delimiter: str) -> Iterator[Row | BadRow]:

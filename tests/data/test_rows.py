@@ -74,8 +74,9 @@ def test_bad_json_line_comes_out_in_its_place(line, where, reason):
     assert values([before, after]) == [{"a": 0}, {"a": 2}]
 
 
-def test_json_array_is_told_from_json_lines():
-    bad = json_rows('[\n  {"a": 1}\n]\n')[0]
+@pytest.mark.parametrize("text", ['[\n  {"a": 1}\n]\n', '[{"a": 1}]\n'])
+def test_json_array_is_told_from_json_lines(text):
+    bad = json_rows(text)[0]
     assert isinstance(bad, BadRow)
     assert "one JSON array: write each of its objects on a line" in (bad.hint or "")
 

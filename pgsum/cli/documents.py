@@ -10,7 +10,7 @@ from pgsum.cli import console
 from pgsum.data.documents import read_documents
 from pgsum.data.records import Pair
 from pgsum.data.rows import BadRow
-from pgsum.errors import DataError
+from pgsum.errors import ConfigError, DataError
 
 STDIN = "-"
 
@@ -19,7 +19,8 @@ class Documents:
     """Each document with the name of its file, in order, read as they are asked for.
 
     Making one reads the first document of each file, so that what cannot be read is refused before
-    anything slow is begun. Raises DataError; ConfigError where standard input gives nothing.
+    anything slow is begun. Raises DataError; ConfigError where standard input gives nothing, or is
+    named twice.
     """
 
     def __init__(
@@ -31,6 +32,8 @@ class Documents:
         on_bad: Literal["error", "skip"],
     ) -> None:
         self.files = expand(names) or [STDIN]
+        if self.files.count(STDIN) > 1:
+            raise ConfigError("Standard input can be read only once.", where=STDIN)
         self._column = column
         self._encoding = encoding
         self._on_bad = on_bad

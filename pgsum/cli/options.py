@@ -23,7 +23,8 @@ Device = Annotated[
     str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N; else cuda if there.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Of the processor; else one a core.")
+    int | None,
+    typer.Option(metavar="N", min=1, max=1024, help="Of the processor; else one a core."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what went wrong.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say what libraries say, too.")]

@@ -60,6 +60,12 @@ def test_standard_input_is_read_once(monkeypatch, names):
     assert read(*names) == [("-", "Two."), ("-", "Three.")]
 
 
+def test_standard_input_named_twice_is_refused(monkeypatch):
+    send(monkeypatch, "Text.")
+    with pytest.raises(ConfigError, match="Standard input can be read only once"):
+        read("-", "-")
+
+
 def test_a_pipe_is_read_once_as_bash_gives_it(here):
     """As in `pgsum summarize <(command) a.txt`."""
     (here / "a.txt").write_text("One.", encoding="utf-8")

@@ -83,6 +83,7 @@ def test_the_n_best_are_lines_without_jsonl(summarize):
         (["--set", "decode.beam=2"], "did you mean decode.beam_size?"),
         (["--set", "model.layers=2"], "model.layers cannot be set here"),
         (["--set", "model=see2017"], "model cannot be set here"),
+        (["--threads", "9999999"], "Invalid value for '--threads'"),
         (["--device", "abacus"], "--device is 'abacus': it must be cpu, cuda, cuda:N or auto"),
         (["--device", "cuda:99"], "--device is 'cuda:99', but torch sees"),
     ],

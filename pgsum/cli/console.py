@@ -13,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -28,9 +28,19 @@ _BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
+def _silence(stream: TextIO) -> None:
+    """From now on it leads nowhere: at its end Python flushes it once more, and would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _print_to_stderr(line: str) -> None:
-    if sys.stderr is not None:  # None where a shell has closed it
+    if sys.stderr is None:  # a shell has closed it
+        return
+    try:
         print(line, file=sys.stderr, flush=True)
+    except OSError:
+        # Nobody listens any more (`2>&1 | head`), or the disk is full: no reason to end the work.
+        _silence(sys.stderr)
 
 
 @dataclass
@@ -87,8 +97,7 @@ def data(text: str) -> None:
     try:
         print(text, flush=True)
     except BrokenPipeError:
-        # At its end Python flushes once more, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence(sys.stdout)
         raise typer.Exit from None
     except OSError as error:
         raise ConfigError(f"Standard output cannot be written: {error.strerror}.") from error
@@ -110,7 +119,7 @@ def drawing(renderable: "RenderableType") -> None:
     text = io.StringIO()
     Console(file=text, width=_WIDTH).print(renderable)
     for line in text.getvalue().splitlines():
-        data(line.rstrip())
+        data(one_line(line.rstrip()))
 
 
 def note(text: str) -> None:

@@ -1,5 +1,6 @@
 """The command `pgsum`: its verbs, and what becomes of their errors."""
 
+import errno
 import os
 import sys
 from typing import Annotated
@@ -12,7 +13,9 @@ from pgsum.cli.evaluate import evaluate
 from pgsum.cli.info import info
 from pgsum.cli.summarize import summarize
 from pgsum.cli.train import train
-from pgsum.errors import PgsumError
+from pgsum.errors import ConfigError, PgsumError
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -79,11 +82,22 @@ def main() -> None:
         console.error(error)
         sys.exit(error.exit_code)
     except Exception as error:
-        fault = PgsumError(
-            f"{type(error).__name__}: {error}",
-            hint="this is a fault of pgsum's: run it again with --debug, and report what it says "
-            "together with the output of `pgsum info`",
-        )
+        fault = _explained(error)
         fault.__cause__ = error
         console.error(fault)
         sys.exit(fault.exit_code)
+
+
+def _explained(error: Exception) -> PgsumError:
+    """What to tell of an error that nobody foresaw where it happened."""
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return ConfigError(
+            f"What was to be written could not be: {error.strerror}.",
+            where=error.filename and str(error.filename),
+            hint="make room there, or write elsewhere",
+        )
+    return PgsumError(
+        f"{type(error).__name__}: {error}",
+        hint="this is a fault of pgsum's: run it again with --debug, and report what it says "
+        "together with the output of `pgsum info`",
+    )

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
 from pgsum.cli import console, progress
 from pgsum.errors import DataError
@@ -44,6 +45,11 @@ def test_an_object_is_one_printable_line_and_reads_the_same(content):
     assert line.count("\n") == len(line.splitlines()) == 1
     assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in line[:-1])
     assert json.loads(line) == content
+
+
+def test_a_table_holds_nothing_that_moves_the_cursor(capsys):
+    console.drawing(Text("R-1 \x1b[31m\u202e"))
+    assert capsys.readouterr().out == "R-1 \\x1b[31m\\u202e\n"
 
 
 def test_quiet_silences_notes_but_not_warnings(capsys):

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -104,6 +105,16 @@ def test_a_fault_of_ours_asks_to_be_reported(pgsum, monkeypatch):
     assert "Traceback" not in done.err
 
 
+def test_a_full_disk_is_no_fault_of_the_program(pgsum, monkeypatch):
+    fail_with(monkeypatch, OSError(errno.ENOSPC, "No space left on device", "there/model"))
+    done = pgsum("info")
+    assert done.code == 2
+    assert done.err == (
+        "error: What was to be written could not be: No space left on device.\n"
+        "  --> there/model\nhint: make room there, or write elsewhere\n"
+    )
+
+
 def test_debug_shows_where_an_error_came_from(pgsum, monkeypatch):
     fail_with(monkeypatch, KeyError("x"))
     assert "in environment\n    raise error\n" in pgsum("info", "--debug").err
@@ -159,6 +170,13 @@ def test_output_that_cannot_be_written_is_an_error():
         )
     assert done.returncode == 2
     assert "Standard output cannot be written: No space left on device" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
+def test_messages_that_cannot_be_written_change_no_outcome():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PGSUM, "summarize", "nosuch.txt"], stderr=full)
+    assert done.returncode == 3
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,9 @@ def _verify(folder: Path) -> None:
     """Each file of the bundle is there and is what was written."""
     manifest = _read_json(folder / "MANIFEST.json")
     for name in FILES:
+        path = folder / name
+        if path.exists() and not path.is_file():  # a pipe or a device might never end
+            raise ModelError(f"{name} is no file.", where=str(path), hint=HINT)
         try:
             digest = sha256(folder / name)
         except OSError as error:

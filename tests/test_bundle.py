@@ -169,6 +169,14 @@ def test_a_missing_file_is_named(folder, name):
         load_bundle(folder)
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_what_might_never_end_is_not_read(folder, name):
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(ModelError, match=rf"{name} is no file"):
+        load_bundle(folder)
+
+
 @pytest.mark.parametrize("name", ["MANIFEST.json", "config.json", "surface.json"])
 @pytest.mark.parametrize(
     ("content", "words"),

@@ -3,12 +3,14 @@
 import os
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
-from pgsum.config import Config
+from pgsum.config import Config, to_yaml
 from pgsum.errors import ConfigError
 
 RUNS = Path("runs")
+CONFIG = "config.yaml"
 
 
 def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
@@ -21,6 +23,14 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
         taken = [re.fullmatch(rf"{re.escape(name)}-(\d+)", path.name) for path in RUNS.glob("*")]
         number = max((int(match[1]) for match in taken if match), default=0) + 1
         return RUNS / f"{name}-{number:03d}"
+    try:
+        _check(out, overwrite=overwrite)
+    except OSError as error:
+        raise _cannot_be_made(out, error) from error
+    return out
+
+
+def _check(out: Path, *, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise ConfigError("The output folder is a file.", where=str(out))
     if out.exists() and any(out.iterdir()):
@@ -30,7 +40,7 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
                 where=str(out),
                 hint="choose another with --out, or give --overwrite to replace it",
             )
-        if not (out / "config.yaml").is_file():
+        if not (out / CONFIG).is_file():
             raise ConfigError(
                 "--overwrite replaces runs only, and this is none: it has no config.yaml.",
                 where=str(out),
@@ -40,16 +50,28 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not os.access(nearest, os.W_OK):
         raise ConfigError("The output folder cannot be written.", where=str(out))
-    return out
 
 
-def make_run_folder(folder: Path) -> None:
-    """Make the folder, new and empty. Raises ConfigError where that cannot be."""
-    try:
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise ConfigError(
-            f"The output folder cannot be made: {error.strerror}.", where=str(folder)
-        ) from error
+def make_run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
+    """Make the folder that `run_folder` names, with the settings in its config.yaml.
+
+    That file is what makes a folder one run's own: of two runs that want the same one, as they may
+    after reading their corpora, the later gets the next number, or a ConfigError where the folder
+    was named.
+    """
+    while True:
+        folder = run_folder(config, out, overwrite=overwrite)
+        try:
+            if overwrite and folder.exists():
+                shutil.rmtree(folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError), (folder / CONFIG).open("x", encoding="utf-8") as file:
+                file.write(to_yaml(config))
+                return folder
+        except OSError as error:
+            raise _cannot_be_made(folder, error) from error
+
+
+def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
+    reason = error.strerror or error
+    return ConfigError(f"The output folder cannot be made: {reason}.", where=str(folder))

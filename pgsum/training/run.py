@@ -21,7 +21,7 @@ from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
 import pgsum
 from pgsum.bundle import Bundle, build_model, load_bundle, save_bundle
-from pgsum.config import Config, ModelConfig, to_yaml
+from pgsum.config import Config, ModelConfig
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared, prepare
 from pgsum.data.sources import Corpus
@@ -86,7 +86,7 @@ def train(
     if start is not None:
         model_config = same_architecture(config.model, start)
         config = replace(config, model=model_config, text=start.config.text)
-    run_dir = run_folder(config, out, overwrite=overwrite)
+    run_folder(config, out, overwrite=overwrite)  # refused now rather than in the end
     torch.set_num_threads(config.trainer.threads or os.cpu_count() or 1)
     pl.seed_everything(config.trainer.seed, verbose=False)
 
@@ -105,8 +105,7 @@ def train(
     bundle = Bundle(config, prepared.vocab, prepared.surface, model)
     for line in description(corpus, prepared, bundle):
         say(line)
-    make_run_folder(run_dir)
-    run_dir.joinpath("config.yaml").write_text(to_yaml(config), encoding="utf-8")
+    run_dir = make_run_folder(config, out, overwrite=overwrite)
     prepared.vocab.save(run_dir / "vocab.json")
     return Run(run_dir, corpus, prepared, bundle, say=say, report=report, started=started).fit()
 

@@ -10,6 +10,7 @@ from pgsum.config import Config, ModelConfig, load_config
 from pgsum.data import sources
 from pgsum.errors import ConfigError, ModelError
 from pgsum.summarizer import Summarizer
+from pgsum.training import folder as run_folders
 from pgsum.training import plan as planning
 from pgsum.training import run
 from pgsum.training.folder import make_run_folder, run_folder
@@ -161,8 +162,8 @@ def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
     with pytest.raises(ConfigError, match="--overwrite replaces runs only, and this is none"):
         run_folder(Config(), tmp_path, overwrite=True)
     (tmp_path / "config.yaml").write_text("", encoding="utf-8")
-    make_run_folder(run_folder(Config(), tmp_path, overwrite=True))
-    assert list(tmp_path.iterdir()) == []
+    make_run_folder(Config(), tmp_path, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
 
 def test_a_file_is_no_folder_for_a_run(tmp_path):
@@ -175,8 +176,31 @@ def test_runs_are_numbered_after_the_highest(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run_folder(Config(), None, overwrite=False) == Path("runs/docstrings-001")
     for name in ("mine-002", "mine-010", "mine-x", "other-099"):
-        make_run_folder(Path("runs") / name)
+        (Path("runs") / name).mkdir(parents=True)
     assert run_folder(Config(name="mine"), None, overwrite=False) == Path("runs/mine-011")
+
+
+def test_a_name_that_no_folder_can_have_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="The output folder cannot be made: File name too long"):
+        run_folder(Config(), tmp_path / ("x" * 300), overwrite=False)
+
+
+def test_a_link_to_nowhere_is_no_folder_for_a_run(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="The output folder cannot be made: File exists"):
+        make_run_folder(Config(), tmp_path / "link", overwrite=False)
+
+
+def test_of_two_runs_that_want_one_folder_the_later_gets_another_or_none(tmp_path, monkeypatch):
+    """Both chose it while there was nothing in it."""
+    monkeypatch.chdir(tmp_path)
+    choices = iter([Path("runs/x-001"), Path("runs/x-001"), Path("runs/x-002")])
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folders, "run_folder", lambda *_, **__: next(choices))
+        made = [make_run_folder(Config(), None, overwrite=False) for _ in range(2)]
+    assert made == [Path("runs/x-001"), Path("runs/x-002")]
+    with pytest.raises(ConfigError, match="The output folder is not empty"):
+        make_run_folder(Config(), made[0], overwrite=False)
 
 
 def test_nothing_is_left_behind_when_the_corpus_is_bad(tmp_path):

@@ -14,7 +14,7 @@ from typer.main import get_command
 from pgsum.cli.corpus import split_arguments
 from pgsum.cli.main import app
 from pgsum.cli.options import SKIPPED
-from pgsum.cli.train import INTERRUPTED
+from pgsum.cli.train import STOPPED
 from pgsum.config import (
     GROUPS,
     Config,
@@ -163,7 +163,7 @@ def test_the_exit_codes_are_those_of_the_program():
         0,
         *(error.exit_code for error in errors),
         SKIPPED,
-        INTERRUPTED,
+        *STOPPED.values(),
     ]
 
 

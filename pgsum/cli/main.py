@@ -70,7 +70,7 @@ def main() -> None:
     """Run the command line and leave with the exit code that its outcome asks for.
 
     0 done; 1 a fault of pgsum's; 2 usage, settings, output; 3 data; 4 model; 5 done, but for
-    skipped items; 130 interrupted.
+    skipped items; 130 interrupted; 143 terminated.
     """
     console.prepare_streams()
     # Read when torch is imported. Threads that wait for each other by spinning take the core that

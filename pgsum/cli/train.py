@@ -11,8 +11,8 @@ from pgsum.cli.options import Debug, Quiet, Threads, Verbose
 from pgsum.cli.progress import progress
 from pgsum.config import load_config, to_yaml
 
-INTERRUPTED = 130
-"""Exit code: stopped by Ctrl-C, with a usable model left behind."""
+STOPPED = {"interrupted": 130, "terminated": 143}
+"""Exit codes of a training cut short by a signal, with a usable model left behind."""
 _DEVICES = {"cpu": "cpu", "cuda": "gpu", "gpu": "gpu", "auto": "auto"}
 
 
@@ -78,5 +78,5 @@ def train(
             chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
         )
     console.data(str(result.run_dir))
-    if result.stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+    if result.stopped in STOPPED:
+        raise typer.Exit(STOPPED[result.stopped])

@@ -56,8 +56,8 @@ def say_on_stderr(line: str) -> None:
 class TrainResult:
     """Where a run is, and the best scores (0 to 100) it reached on its validation sample.
 
-    `stopped` is "finished", "early" (no better for `trainer.patience` validations) or
-    "interrupted".
+    `stopped` is "finished", "early" (no better for `trainer.patience` validations), "interrupted"
+    (Ctrl-C) or "terminated" (SIGTERM).
     """
 
     run_dir: Path
@@ -158,11 +158,11 @@ class Run:
         try:
             trainer.fit(module, SummarizationData(self.prepared, settings))
         except SystemExit:
-            # Lightning's answer to Ctrl-C; it also makes the process deaf to the next one, which
-            # is just right until the model is saved.
+            # Lightning's answer to Ctrl-C and SIGTERM. It also makes the process deaf to the next
+            # Ctrl-C, which is just right until the model is saved.
             if not trainer.interrupted:
                 raise
-            stopped = "interrupted"
+            stopped = "terminated" if trainer.received_sigterm else "interrupted"
         if stopped == "finished" and trainer.global_step < settings.max_steps:
             stopped = "early"
         if self.best is None:

@@ -49,9 +49,10 @@ def test_quiet_says_nothing_but_the_folder(pgsum, asked):
     assert (done.out, done.err) == ("runs/x-001\n", "")
 
 
-def test_an_interrupted_training_names_its_folder_and_leaves_with_130(pgsum, asked):
-    done = pgsum("train", "name=interrupted")
-    assert (done.code, done.out) == (130, "runs/x-001\n")
+@pytest.mark.parametrize(("stopped", "code"), [("interrupted", 130), ("terminated", 143)])
+def test_a_training_cut_short_names_its_folder_and_the_signal(pgsum, asked, stopped, code):
+    done = pgsum("train", f"name={stopped}")
+    assert (done.code, done.out) == (code, "runs/x-001\n")
 
 
 def test_an_unknown_device_is_refused_before_training(pgsum, asked):

@@ -1,4 +1,5 @@
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +154,23 @@ def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):
     config = tiny(corpus, "trainer.max_steps=50", "optim.lr=1e30", "optim.clip_norm=0")
     with pytest.raises(ModelError, match=r"Training diverged: the loss became \S+ at step \d+"):
         train(config, out=tmp_path / "run", say=lambda line: None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stopped"), [("SIGINT", "interrupted"), ("SIGTERM", "terminated")]
+)
+def test_a_signal_leaves_a_usable_model(corpus, tmp_path, sent, stopped):
+    def report(stage: str, done: int, total: int, detail: str) -> None:
+        if (stage, done) == ("training", 2):
+            signal.raise_signal(signal.Signals[sent])
+
+    config = tiny(corpus, "trainer.max_steps=50")
+    result = train(config, out=tmp_path / "run", say=lambda line: None, report=report)
+    assert result.stopped == stopped
+    record = json.loads((result.run_dir / "run.json").read_text(encoding="utf-8"))
+    assert (record["stopped"], record["steps"]) == (stopped, 2)
+    assert Summarizer.load(result.run_dir)("Grace sold a lamp.").text
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):

@@ -145,11 +145,16 @@ def _open(
 
 
 def _pairs(entries: Mapping[str, Entry], split: str, config: DataConfig) -> "Dataset":
-    pairs = entries[split].dataset(split)
+    entry = entries[split]
+    pairs = entry.dataset(split)
     if len(pairs) == 0:
+        held_out = split == "train" and entries.get("validation") is entry
         raise DataError(
-            f"There are no {split} pairs that can be used.",
+            " ".join([f"There are no {split} pairs that can be used.", *entry.notes]),
             where=getattr(config, split) or config.root or config.train,
+            hint="the few there are were held out: name others with data.validation=FILE"
+            if held_out and len(entry.dataset("validation")) > 0
+            else None,
         )
     return pairs
 

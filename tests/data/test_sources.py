@@ -132,6 +132,12 @@ def test_file_without_pairs_is_an_error(tmp_path, text):
         open_corpus(config(train=str(tmp_path / "train.csv")))
 
 
+def test_pairs_that_all_lack_a_summary_are_told_from_a_file_without_pairs(tmp_path):
+    path = write(tmp_path / "a.jsonl", *[{"document": "Text.", "summary": ""}] * 3)
+    with pytest.raises(DataError, match=r"can be used\. a\.jsonl: 3 pairs left out, with an empty"):
+        open_corpus(config(train=path))
+
+
 # --- reading them ---------------------------------------------------------------------------------
 
 
@@ -260,7 +266,9 @@ def test_every_pair_is_in_one_split_and_some_are_held_out(documents, share):
 
 def test_single_pair_leaves_nothing_to_train_on(tmp_path):
     path = write(tmp_path / "a.jsonl", pair(1))
-    with pytest.raises(DataError, match="no train pairs that can be used"):
+    with pytest.raises(
+        DataError, match=r"no train pairs .*; the few there are were held out: name"
+    ):
         open_corpus(config(train=path))
 
 

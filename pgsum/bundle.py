@@ -7,7 +7,6 @@ model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each)
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,12 +109,10 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
         bundle.vocab.save(new / "vocab.json")
         _write_json(new / "surface.json", bundle.surface.to_dict())
         weights = bundle.model.state_dict()
-        safetensors.torch.save_file(
-            {name: weights[name].contiguous() for name in weights if name not in aliases},
-            str(new / "model.safetensors"),
-        )
-        # safetensors lets nobody else read what it writes.
-        shutil.copymode(new / "config.json", new / "model.safetensors")
+        stored = {name: weights[name].contiguous() for name in weights if name not in aliases}
+        # Where safetensors writes the file itself, a full disk is no OSError, and nobody else may
+        # read it.
+        (new / "model.safetensors").write_bytes(safetensors.torch.save(stored))
         (new / "README.md").write_text(card, encoding="utf-8")
         _write_json(new / "MANIFEST.json", {name: sha256(new / name) for name in FILES})
         try:

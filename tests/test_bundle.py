@@ -311,14 +311,17 @@ def test_the_old_bundle_stays_when_it_cannot_be_replaced(folder, monkeypatch, ca
 
 
 @pytest.mark.parametrize("fresh", [True, False])
-def test_the_old_bundle_stays_when_the_disk_is_full(folder, monkeypatch, fresh):
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
+def test_the_old_bundle_stays_when_the_disk_is_full(folder, fresh):
+    resource = pytest.importorskip("resource")
     target = folder.parent / "new" if fresh else folder
-    monkeypatch.setattr(safetensors.torch, "save_file", full)
-    with pytest.raises(OSError, match="No space left"):
-        save_bundle(make(hidden_size=4), target, card="")
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    room = (folder / "model.safetensors").stat().st_size // 2
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, usual[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            save_bundle(make(hidden_size=4), target, card="")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert load_bundle(folder).config.model.hidden_size == 5
     assert list(folder.parent.iterdir()) == [folder]
 

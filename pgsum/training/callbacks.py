@@ -167,7 +167,7 @@ class StopOnNonFinite(pl.Callback):
         if not bool(loss.isfinite()):
             raise ModelError(
                 f"Training diverged: the loss became {float(loss)} at step {trainer.global_step}.",
-                hint="lower optim.lr or optim.clip_norm; the best model before is kept",
+                hint="lower optim.lr or optim.clip_norm; the best model before, if any, is kept",
             )
 
 

@@ -43,7 +43,7 @@ def length_limits(config: DecodeConfig, source_tokens: int) -> tuple[int, int]:
 
     A document of one word must not become a paragraph, nor be forced to be longer than it is.
     """
-    longest = min(config.max_tokens, 2 * source_tokens + 8)
+    longest = min(config.max_tokens, 2 * source_tokens + 2)
     return min(config.min_tokens, source_tokens, longest), longest
 
 

@@ -48,7 +48,7 @@ _FILE_NAMES = {
     "validation": ("validation", "valid", "val", "dev"),
     "test": ("test",),
 }
-_FORMAT = 8  # raise it whenever the same files are read differently
+_FORMAT = 11  # raise it whenever the same files are read differently
 
 
 @dataclass(frozen=True)

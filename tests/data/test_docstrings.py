@@ -180,7 +180,7 @@ def test_near_copy_of_a_document_in_another_split_is_left_out(site):
             site,
             f"m{number}.py",
             drawn_function(rng),
-            function(f"f{number}", f"The beginning of number {number}.", f"{body} {number}."),
+            function(f"f{number}", f"The beginning of words {number}.", f"{body} {number}."),
         )
     splits = harvest(find_source_files(), workers=1)
     with_copies = [
@@ -221,6 +221,16 @@ def test_a_first_line_is_left_out_when_most_of_its_words_are_not_in_the_document
         function("untold", "Compute polynomial remainders of numbers.", f"{BODY} Too."),
     )
     assert [pair.references[0] for pair in pairs_of(site)] == ["Add the numbers quickly."]
+
+
+def test_held_out_first_lines_can_be_told_from_their_documents(site, monkeypatch):
+    monkeypatch.setattr(docstrings, "_HELD_OUT_SHARE", 0.5)  # every module is held out
+    told = function("told", "Add the numbers given.", BODY)
+    half_told = function("half_told", "Compute polynomial numbers given.", f"{BODY} Too.")
+    write(site, "a.py", told, half_told)
+    assert [pair.references[0] for pair in pairs_of(site)] == ["Add the numbers given."]
+    monkeypatch.setattr(docstrings, "_HELD_OUT_SHARE", 0.0)
+    assert len(pairs_of(site)) == 2
 
 
 @pytest.mark.slow

@@ -153,6 +153,8 @@ class DecodeConfig(Section, prefix="decode."):
     """Strength of the length penalty (Wu et al. 2016); 0 prefers short summaries."""
     no_repeat_ngram: Natural = 3
     """No n-gram of this size twice in a summary; 0 allows it."""
+    may_repeat: str | None = None
+    """Words, parted by blanks, that may complete an n-gram once more."""
     n_best: Count = 1
     """Hypotheses returned per document, at most `beam_size`."""
     batch_size: Count = 16

@@ -88,14 +88,22 @@ class Summarizer:
         read = [self._read(document, number) for number, document in enumerate(documents, 1)]
         order = sorted(range(len(read)), key=lambda i: len(read[i].tokens))
         summaries: list[list[Summary]] = [[] for _ in read]
+        exempt_ids = self._ids(decode.may_repeat or "")
         for first in range(0, len(order), decode.batch_size):
             chosen = order[first : first + decode.batch_size]
             batch = collate_sources([read[i].source for i in chosen]).to(self.device)
-            for i, hypotheses in zip(chosen, generate(self.model, batch, decode), strict=True):
+            searched = generate(self.model, batch, decode, exempt_ids=exempt_ids)
+            for i, hypotheses in zip(chosen, searched, strict=True):
                 summaries[i] = [self._write(read[i], hypothesis) for hypothesis in hypotheses]
             if progress is not None:
                 progress(first + len(chosen))
         return summaries
+
+    def _ids(self, words: str) -> list[int]:
+        """The ids of words, those that the vocabulary has."""
+        lowercase = self.bundle.config.text.lowercase
+        forms = (lookup_form(token.text, lowercase=lowercase) for token in tokenize(words))
+        return [self.bundle.vocab.id_of(form) for form in forms if form in self.bundle.vocab]
 
     def _read(self, document: str, number: int) -> _Read:
         text = self.bundle.config.text

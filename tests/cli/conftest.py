@@ -32,7 +32,7 @@ def pgsum(
 ) -> Callable[..., Done]:
     """`pgsum("train", "--help")` is what `pgsum train --help` does."""
     monkeypatch.setattr(console, "mode", console.Mode())
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which `main` would leave behind
+    monkeypatch.setenv("GOMP_SPINCOUNT", "5000")  # which `main` would leave behind
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["pgsum", *map(str, arguments)])

@@ -144,13 +144,13 @@ def test_info_names_all_that_a_report_needs(pgsum):
     assert {"pgsum", "python", "torch", "datasets", "cpu", "cores", "bfloat16"} <= set(names)
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
-def test_threads_wait_without_spinning_unless_told_otherwise(pgsum, monkeypatch, before, after):
-    monkeypatch.delenv("OMP_WAIT_POLICY")
+@pytest.mark.parametrize(("before", "after"), [(None, "5000"), ("1", "1")])
+def test_threads_do_not_spin_for_long_unless_told_otherwise(pgsum, monkeypatch, before, after):
+    monkeypatch.delenv("GOMP_SPINCOUNT")
     if before:
-        monkeypatch.setenv("OMP_WAIT_POLICY", before)
+        monkeypatch.setenv("GOMP_SPINCOUNT", before)
     pgsum("info")
-    assert os.environ["OMP_WAIT_POLICY"] == after
+    assert os.environ["GOMP_SPINCOUNT"] == after
 
 
 def test_whoever_stops_reading_stops_it_in_silence():

@@ -22,7 +22,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q
 
 wheel: $(VENV)/installed-dev

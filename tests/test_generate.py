@@ -185,8 +185,9 @@ OTHER = {
 
 
 def test_fault_08_no_option_of_search_is_left_out_below():
-    """How many documents share a batch, `batch_size`, is the summarizer's and changes nothing."""
-    assert {field.name for field in fields(DecodeConfig)} == {"batch_size", *OTHER}
+    """How many documents share a batch, and which words may repeat, is the summarizer's to say."""
+    own = {"batch_size", "may_repeat"}
+    assert {field.name for field in fields(DecodeConfig)} == {*own, *OTHER}
 
 
 @pytest.mark.parametrize("option", OTHER)

@@ -156,10 +156,18 @@ def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):
         train(config, out=tmp_path / "run", say=lambda line: None)
 
 
+@pytest.fixture
+def own_sigint():
+    """Ctrl-C as in a terminal, also where the tests run in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     ("sent", "stopped"), [("SIGINT", "interrupted"), ("SIGTERM", "terminated")]
 )
-def test_a_signal_leaves_a_usable_model(corpus, tmp_path, sent, stopped):
+def test_a_signal_leaves_a_usable_model(corpus, tmp_path, own_sigint, sent, stopped):
     def report(stage: str, done: int, total: int, detail: str) -> None:
         if (stage, done) == ("training", 2):
             signal.raise_signal(signal.Signals[sent])

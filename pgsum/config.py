@@ -63,7 +63,7 @@ class DataConfig(Section, prefix="data."):
                 raise ConfigError(
                     f"data.{name} names a file or folder, but the corpus is data.name={self.name}.",
                     where=f"data.{name}",
-                    hint="add data=files",
+                    hint="add data.name=files",
                 )
         if self.encoding is not None:
             try:
@@ -222,7 +222,7 @@ class TrainerConfig(Section, prefix="trainer."):
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`, `cpu` or `gpu`."""
     threads: Annotated[int, Range(1, 1024)] | None = None
-    """Threads for tensors; as many as there are cores where not given."""
+    """Threads for tensors; torch's own choice where not given: OMP_NUM_THREADS, or one a core."""
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Of all that is drawn: initial weights, order of batches, dropout."""
     log_every: Count = 10

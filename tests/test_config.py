@@ -141,7 +141,7 @@ def test_null_takes_a_value_away(tmp_path):
         ),
         ("decode.n_best=9", r"n_best \(9\) must not exceed decode.beam_size \(4\)"),
         ("model.output_size=7", r"output_size \(7\) must equal model.embedding_size \(128\)"),
-        ("data.root=x", r"data\.root names .* data\.name=docstrings; .*add data=files"),
+        ("data.root=x", r"data\.root names .* data\.name=docstrings; .*add data.name=files"),
         ("data.encoding=base64", r"data\.encoding is 'base64', which is no text encoding"),
         ("data.encoding=martian", r"data\.encoding is 'martian', which is no text encoding"),
         ("name=../../x", r"must not begin with a dot nor hold any of"),

@@ -32,12 +32,12 @@ def corpus_overrides(data: str, *, split: str) -> list[str]:
     """
     path = Path(data)
     if path.is_dir():
-        return ["data=files", f"data.root={data}"]
+        return ["data.name=files", f"data.root={data}"]
     if path.exists():
-        return ["data=files", f"data.{split}={data}"]
+        return ["data.name=files", f"data.{split}={data}"]
     built_in = [name for name in group_options("data") if name != "files"]
     if data in built_in:
-        return [f"data={data}"]
+        return [f"data.name={data}"]
     near = get_close_matches(path.name, [*_names_beside(path), *built_in], n=1)
     raise DataError(
         f"There is no file, no folder and no corpus called {data!r}.",

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import platform
 import signal
 import sys
@@ -87,7 +86,8 @@ def train(
         model_config = same_architecture(config.model, start)
         config = replace(config, model=model_config, text=start.config.text)
     run_folder(config, out, overwrite=overwrite)  # refused now rather than in the end
-    torch.set_num_threads(config.trainer.threads or os.cpu_count() or 1)
+    if config.trainer.threads is not None:
+        torch.set_num_threads(config.trainer.threads)
     pl.seed_everything(config.trainer.seed, verbose=False)
 
     say("reading the corpus")

@@ -9,7 +9,7 @@ BOTH = pytest.mark.parametrize("searched", [search, search_greedily])
 
 
 @BOTH
-def test_the_beam_does_not_keep_the_first_coverage(searched):
+def test_fault_10_the_beam_does_not_keep_the_first_coverage(searched):
     """Each step adds an attention that sums to 1, so after t steps coverage sums to t."""
     model = draw_model(0, documents=3, multiplier=31)
     searched(model, min_tokens=[3, 6, 9], max_tokens=[3, 6, 9])
@@ -20,7 +20,7 @@ def test_the_beam_does_not_keep_the_first_coverage(searched):
 
 @BOTH
 @pytest.mark.parametrize("seed", range(5))
-def test_the_state_is_reindexed_with_the_beam(searched, seed):
+def test_fault_11_the_state_is_reindexed_with_the_beam(searched, seed):
     """The state remembers what its row has read: that must be what search believes of the row."""
     model = draw_model(seed, documents=3, multiplier=31)
     lengths = [2, 7, 5]
@@ -43,7 +43,7 @@ def test_the_state_is_reindexed_with_the_beam(searched, seed):
 
 @BOTH
 @pytest.mark.parametrize("documents", [1, 3])
-def test_a_batch_without_oovs_a_batch_of_one_and_a_beam_of_one_work(searched, documents):
+def test_fault_14_a_batch_without_oovs_a_batch_of_one_and_a_beam_of_one_work(searched, documents):
     model = draw_model(1, documents=documents, oovs=[0] * documents)
     sizes = {"beam_size": 1} if searched is search else {}
     found = searched(model, **sizes)
@@ -58,7 +58,7 @@ def test_a_batch_without_oovs_a_batch_of_one_and_a_beam_of_one_work(searched, do
         (7, {(4,) * 7: -5.0 / (13 / 6), (4,) * 8: -4.0 / (13 / 6)}),
     ],
 )
-def test_scores_are_length_normalised_and_bos_is_not_counted(min_tokens, scores):
+def test_fault_18_scores_are_length_normalised_and_bos_is_not_counted(min_tokens, scores):
     """((5 + n) / 6)^alpha, n the log-probabilities in the sum: EOS's is one of them, no BOS's."""
     table = torch.full((5, 5), -torch.inf)
     table[:, 4], table[:, EOS] = -0.5, -1.5
@@ -84,7 +84,7 @@ def test_the_strength_of_the_length_penalty_is_not_ignored(alpha, winner):
 
 @BOTH
 @pytest.mark.parametrize("min_tokens", [0, 1, 3])
-def test_eos_at_min_length_leaves_a_result(searched, min_tokens):
+def test_fault_19_eos_at_min_length_leaves_a_result(searched, min_tokens):
     """A model that would always stop: it stops at the first chance, and the result comes back."""
     table = torch.full((7, 7), -5.0)
     table[:, EOS] = -0.01
@@ -102,7 +102,7 @@ def test_where_min_and_max_length_meet_there_is_a_result(searched):
 
 
 @BOTH
-def test_pad_and_unk_are_never_produced(searched):
+def test_fault_20_pad_and_unk_are_never_produced(searched):
     model = draw_model(3, documents=3)
     for table in model.tables:
         table[:, SPECIALS] = 0.0
@@ -113,7 +113,7 @@ def test_pad_and_unk_are_never_produced(searched):
 
 @BOTH
 @pytest.mark.parametrize(("banned", "produced"), [(PAD, UNK), (UNK, PAD)])
-def test_pad_and_unk_are_not_confused(searched, banned, produced):
+def test_fault_20_pad_and_unk_are_not_confused(searched, banned, produced):
     """Only what is named is banned: to take the one for the other would ban the wrong one."""
     model = draw_model(4)
     model.tables[0][:, [PAD, UNK]] = 0.0
@@ -123,7 +123,7 @@ def test_pad_and_unk_are_not_confused(searched, banned, produced):
 
 @BOTH
 @pytest.mark.parametrize("seed", range(5))
-def test_finished_hypotheses_do_not_go_on_growing(searched, seed):
+def test_fault_21_finished_hypotheses_do_not_go_on_growing(searched, seed):
     model = draw_model(seed, documents=4, sharpness=2)
     found = searched(model, max_tokens=12)
     assert all(EOS not in last_ids.tolist() for last_ids, _ in model.calls)
@@ -132,7 +132,7 @@ def test_finished_hypotheses_do_not_go_on_growing(searched, seed):
 
 
 @BOTH
-def test_rows_do_not_come_back_out_of_order(searched):
+def test_fault_17_rows_do_not_come_back_out_of_order(searched):
     """Documents leave the batch in an order of their own and come back in that of the call."""
     model = draw_model(5, documents=4)
     lengths = [6, 1, 4, 2]

@@ -2,6 +2,7 @@
 
 weights = softmax(relevance(query, keys)); context = weights @ values.
 Nothing is remembered between calls: the keys are projected once per source and handed back in.
+Several queries may read one source at once, be they the steps of a target or the rows of a beam.
 """
 
 from typing import NamedTuple
@@ -9,6 +10,9 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+
+from pgsum.nn.additive import additive_scores
+from pgsum.nn.shared import Shared
 
 
 class AttentionOutput(NamedTuple):
@@ -41,21 +45,19 @@ class GeneralRelevance(nn.Module):
         # A bilinear form has no place for coverage inside it: it is added to the score, scaled.
         self.coverage = nn.Parameter(torch.zeros(1)) if coverage else None
 
-    def project_keys(
-        self, states: Float[Tensor, "batch source encoder"]
-    ) -> Float[Tensor, "batch source query"]:
-        keys: Tensor = self.key(states)
-        return keys
+    def project_keys(self, states: Float[Tensor, "batch source encoder"]) -> Shared:
+        """(batch, source, query)."""
+        return Shared(self.key(states))
 
     def forward(
         self,
         query: Float[Tensor, "batch steps query"],
-        keys: Float[Tensor, "batch source query"],
-        coverage: Float[Tensor, "batch source"] | None,
+        keys: Shared,
+        coverage: Float[Tensor, "batch steps source"] | None,
     ) -> Float[Tensor, "batch steps source"]:
-        scores = torch.bmm(query, keys.transpose(1, 2))
+        scores = keys.dot(query)
         if coverage is not None and self.coverage is not None:
-            scores = scores + self.coverage * coverage[:, None]
+            scores = scores + self.coverage * coverage
         return scores
 
 
@@ -79,25 +81,22 @@ class AdditiveRelevance(nn.Module):
         self.coverage = nn.Linear(1, attention_size, bias=False) if coverage else None
         self.v = nn.Linear(attention_size, 1, bias=False)
 
-    def project_keys(
-        self, states: Float[Tensor, "batch source encoder"]
-    ) -> Float[Tensor, "batch source attention"]:
+    def project_keys(self, states: Float[Tensor, "batch source encoder"]) -> Shared:
+        """(batch, source, attention), in float32 at least: it is not for a matrix product."""
         keys: Tensor = self.key(states)
-        return keys
+        return Shared(keys.to(torch.promote_types(keys.dtype, torch.float32)))
 
     def forward(
         self,
         query: Float[Tensor, "batch steps query"],
-        keys: Float[Tensor, "batch source attention"],
-        coverage: Float[Tensor, "batch source"] | None,
+        keys: Shared,
+        coverage: Float[Tensor, "batch steps source"] | None,
     ) -> Float[Tensor, "batch steps source"]:
-        if coverage is not None and self.coverage is not None:
-            keys = keys + self.coverage(coverage[..., None])
-        # Step by step: a table of batch x steps x source x attention would not fit.
-        steps = self.query(query).unbind(1)
-        return torch.stack(
-            [self.v(torch.tanh(keys + step[:, None])).squeeze(-1) for step in steps], dim=1
-        )
+        projected = self.query(query).to(keys.tensor.dtype)
+        if coverage is None or self.coverage is None:
+            return additive_scores(keys, projected, self.v.weight[0])
+        w = self.coverage.weight[:, 0]
+        return additive_scores(keys, projected, self.v.weight[0], coverage, w)
 
 
 class Attention(nn.Module):
@@ -107,22 +106,19 @@ class Attention(nn.Module):
         super().__init__()
         self.relevance = relevance
 
-    def project_keys(
-        self, states: Float[Tensor, "batch source encoder"]
-    ) -> Float[Tensor, "batch source key"]:
-        """What the queries are compared with, once per source."""
+    def project_keys(self, states: Float[Tensor, "batch source encoder"]) -> Shared:
+        """What the queries are compared with, (batch, source, key), once per source."""
         return self.relevance.project_keys(states)
 
     def forward(
         self,
         query: Float[Tensor, "batch steps query"],
-        keys: Float[Tensor, "batch source key"],
-        values: Float[Tensor, "batch source encoder"],
+        keys: Shared,
+        values: Shared,
         mask: Bool[Tensor, "batch source"],
-        coverage: Float[Tensor, "batch source"] | None = None,
+        coverage: Float[Tensor, "batch steps source"] | None = None,
     ) -> AttentionOutput:
-        """Several steps at once where they do not depend on each other: coverage is one step's."""
+        """What each query reads; `coverage` is that of each."""
         log_attention = masked_log_softmax(self.relevance(query, keys, coverage), mask)
         attention = log_attention.exp()
-        context = torch.bmm(attention.to(values.dtype), values)
-        return AttentionOutput(context, attention, log_attention)
+        return AttentionOutput(values.mix(attention), attention, log_attention)

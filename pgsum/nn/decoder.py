@@ -3,7 +3,7 @@
 One method moves the state on, in training and in search, so the two cannot drift apart.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -12,35 +12,43 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pgsum.nn.attention import Attention
+from pgsum.nn.shared import Shared
 
 
 @dataclass(frozen=True)
 class EncodedSource:
-    """What a step needs of its row's source."""
+    """What the steps need of their sources: once per document, however many rows read it.
 
-    keys: Float[Tensor, "rows source key"]
-    values: Float[Tensor, "rows source encoder"]
-    mask: Bool[Tensor, "rows source"]
-    extended_ids: Int[Tensor, "rows source"]
-    first: Int[Tensor, "rows source"]
+    Row r reads document r // `rows_each`.
+    """
+
+    keys: Shared
+    """(documents, source, key)."""
+    values: Shared
+    """(documents, source, encoder)."""
+    mask: Bool[Tensor, "documents source"]
+    extended_ids: Int[Tensor, "documents source"]
+    first: Int[Tensor, "documents source"]
     """Of each position, the first one that holds the same word."""
-    document: Int[Tensor, " rows"]
-    """Which document of the batch a row belongs to."""
     max_source_oovs: int
+    rows_each: int = 1
 
     def select(self, rows: Int[Tensor, " selected"]) -> "EncodedSource":
-        document = self.document[rows]
-        # Inside a beam rows change places among themselves: the same sources, in the same order.
-        if document.shape == self.document.shape and torch.equal(document, self.document):
-            return self
+        documents, counts = (rows // self.rows_each).unique_consecutive(return_counts=True)
+        each = set(counts.tolist())
+        if len(each) != 1:  # not a beam for each document: then each row has a source of its own
+            documents, each = rows // self.rows_each, {1}
+        (rows_each,) = each
+        if len(documents) == len(self.mask) and bool((documents.diff() == 1).all()):
+            return replace(self, rows_each=rows_each)
         return EncodedSource(
-            self.keys[rows],
-            self.values[rows],
-            self.mask[rows],
-            self.extended_ids[rows],
-            self.first[rows],
-            document,
+            self.keys[documents],
+            self.values[documents],
+            self.mask[documents],
+            self.extended_ids[documents],
+            self.first[documents],
             self.max_source_oovs,
+            rows_each,
         )
 
 
@@ -73,6 +81,18 @@ class DecoderOutput(NamedTuple):
     attention: Float[Tensor, "rows steps source"]
     log_attention: Float[Tensor, "rows steps source"]
     gate: Float[Tensor, "rows steps"]
+    coverage_loss: Float[Tensor, "rows steps"]
+
+
+class Reading(NamedTuple):
+    """Of each step: the cell's input and state, and what it looked up with which query."""
+
+    inputs: Float[Tensor, "rows steps embedding"]
+    states: Float[Tensor, "rows steps decoder"]
+    query: Float[Tensor, "rows steps query"]
+    context: Float[Tensor, "rows steps encoder"]
+    attention: Float[Tensor, "rows steps source"]
+    log_attention: Float[Tensor, "rows steps source"]
     coverage_loss: Float[Tensor, "rows steps"]
 
 
@@ -123,18 +143,19 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[DecoderOutput, DecoderState]:
         """All steps from `state` on, reading gold words: one after the other only if need be."""
         if not self.sequential or embedded.shape[1] == 1:
-            return self.advance(embedded, state)
-        outputs = []
-        for step in embedded.unbind(dim=1):
-            output, state = self.advance(step[:, None], state)
-            outputs.append(output)
-        return DecoderOutput(
-            *(torch.cat(parts, dim=1) for parts in zip(*outputs, strict=True))
-        ), state
+            reading, state = self.advance(embedded, state)
+        else:
+            readings = []
+            for step in embedded.split(1, dim=1):
+                reading, state = self.advance(step, state)
+                readings.append(reading)
+            parts = zip(*readings, strict=True)
+            reading = Reading(*(torch.cat(several, dim=1) for several in parts))
+        return self.output_of(reading), state
 
     def advance(
         self, embedded: Float[Tensor, "rows steps embedding"], state: DecoderState
-    ) -> tuple[DecoderOutput, DecoderState]:
+    ) -> tuple[Reading, DecoderState]:
         """The next step, or several at once where the decoder is not `sequential`."""
         inputs = embedded
         if self.input is not None:
@@ -143,37 +164,41 @@ class RecurrentDecoder(nn.Module):
         hidden, cell = hidden[0], cell[0]
         query = torch.cat([cell[:, None], states], dim=-1) if self.use_cell else states
         source = state.source
+        documents = len(source.mask)
         read = self.attention(
-            query,
+            query.reshape(documents, -1, query.shape[-1]),
             source.keys,
             source.values,
             source.mask,
-            state.coverage if self.coverage else None,
+            state.coverage.view(documents, -1, source.mask.shape[1]) if self.coverage else None,
         )
-        features = self.output(torch.cat([states, read.context], dim=-1))
+        context, attention, log_attention = (
+            table.view(*states.shape[:2], table.shape[-1]) for table in read
+        )
+        # See et al. 2017, eq. 12.
+        coverage_loss = (
+            torch.minimum(attention, state.coverage[:, None]).sum(-1)
+            if self.coverage
+            else attention.new_zeros(attention.shape[:2])
+        )
+        reading = Reading(inputs, states, query, context, attention, log_attention, coverage_loss)
+        coverage = state.coverage + attention.sum(1)
+        return reading, DecoderState(hidden, cell, context[:, -1], coverage, source)
+
+    def output_of(self, reading: Reading) -> DecoderOutput:
+        """What no later step waits for, of all steps together."""
+        features = self.output(torch.cat([reading.states, reading.context], dim=-1))
         if self.output_activation:
             features = torch.tanh(features)
         if self.gate is None:
             gate = features.new_full(features.shape[:2], torch.inf)
         else:
-            gate = self.gate(torch.cat([read.context, query, inputs], dim=-1)).squeeze(-1)
-        # See et al. 2017, eq. 12.
-        coverage_loss = (
-            torch.minimum(read.attention, state.coverage[:, None]).sum(-1)
-            if self.coverage
-            else read.attention.new_zeros(gate.shape)
-        )
-        output = DecoderOutput(
+            gate = self.gate(torch.cat([reading.context, reading.query, reading.inputs], dim=-1))
+            gate = gate.squeeze(-1)
+        return DecoderOutput(
             F.dropout(features, self.dropout, self.training),
-            read.attention,
-            read.log_attention,
+            reading.attention,
+            reading.log_attention,
             gate,
-            coverage_loss,
-        )
-        return output, DecoderState(
-            hidden,
-            cell,
-            read.context[:, -1],
-            state.coverage + read.attention.sum(1),
-            source,
+            reading.coverage_loss,
         )

@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from pgsum.nn.decoder import DecoderOutput, DecoderState, EncodedSource, RecurrentDecoder
 from pgsum.nn.encoder import Bridge, RecurrentEncoder
-from pgsum.nn.loss import Loss, gold_vocab_log_probs
-from pgsum.nn.pointer import extended_log_probs, first_positions, gold_log_probs
+from pgsum.nn.loss import Loss, summed_log_prob
+from pgsum.nn.pointer import copy_log_probs, extended_log_probs, first_positions
+from pgsum.nn.shared import Shared
 
 
 class PointerGenerator(nn.Module):
@@ -69,11 +70,10 @@ class PointerGenerator(nn.Module):
         hidden, cell = self.bridge(encoded)
         source = EncodedSource(
             keys=self.decoder.attention.project_keys(encoded.states),
-            values=encoded.states,
+            values=Shared(encoded.states),
             mask=source_mask,
             extended_ids=source_extended_ids,
             first=first_positions(source_extended_ids),
-            document=torch.arange(len(source_ids), device=source_ids.device),
             max_source_oovs=max_source_oovs,
         )
         return DecoderState(
@@ -98,48 +98,42 @@ class PointerGenerator(nn.Module):
         state: DecoderState,
         target_input_ids: Int[Tensor, "batch target"],
         target_extended_ids: Int[Tensor, "batch target"],
-        target_mask: Bool[Tensor, "batch target"],
+        gold_positions: Int[Tensor, " tokens"],
     ) -> Loss:
         """The loss of a batch whose sources `state` has read.
 
-        The output projection runs over real target tokens only, and only the gold word's part of
-        the mixture is computed. A gold word that is neither in the vocabulary nor in the source has
-        no probability to raise: its step stays out of the loss and of the denominator. Without a
-        pointer a gold word that is in the source alone is learned as UNK.
+        The output projection runs over the targets' `gold_positions` (row by row) only, and only
+        the gold word's part of the mixture is computed. A gold word that is neither in the
+        vocabulary nor in the source has no probability to raise: it is not among them, nor in the
+        denominator. Without a pointer a gold word that is in the source alone is learned as UNK.
         """
         output = self.teacher_forced(state, target_input_ids)
-        learned = target_mask & (target_extended_ids != self.unk_id)
-        gold = target_extended_ids[learned]
-        if not self.pointer:
-            gold = torch.where(gold < self.vocab_size, gold, self.unk_id)
-        sources = learned.nonzero()[:, 0]
-        log_p_vocab = gold_vocab_log_probs(
-            output.features[learned],
-            self.projection.weight,
-            self.projection.bias,
-            torch.where(gold < self.vocab_size, gold, self.unk_id),
-        )
-        gate = output.gate[learned].to(log_p_vocab.dtype)
+        steps = target_input_ids.shape[1]
+        gold = target_extended_ids.flatten()[gold_positions]
+        gate = output.gate.flatten()[gold_positions]
         if self.pointer:
-            log_probs = gold_log_probs(
-                log_p_vocab,
-                output.log_attention[learned],
-                gate,
-                state.source.extended_ids[sources],
+            log_copy = copy_log_probs(
+                output.log_attention.flatten(0, 1)[gold_positions],
+                state.source.extended_ids[gold_positions // steps],
                 gold,
-                vocab_size=self.vocab_size,
             )
         else:
-            log_probs = log_p_vocab
+            gold = torch.where(gold < self.vocab_size, gold, self.unk_id)
+        log_prob = summed_log_prob(
+            output.features.flatten(0, 1)[gold_positions],
+            self.projection.weight,
+            self.projection.bias,
+            gold,
+            *((log_copy, gate) if self.pointer else ()),
+        )
         tokens = max(len(gold), 1)
-        nll = -log_probs.sum() / tokens
-        coverage = output.coverage_loss[learned].sum() / tokens
+        nll = -log_prob / tokens
+        coverage = output.coverage_loss.flatten()[gold_positions].sum() / tokens
         return Loss(
             total=nll + self.coverage_weight * coverage,
             nll=nll.detach(),
             coverage=coverage.detach(),
-            unreachable=1 - learned.sum() / target_mask.sum(),
-            p_gen=gate.detach().sigmoid().sum() / tokens,
+            p_gen=gate.detach().float().sigmoid().sum() / tokens,
             tokens=len(gold),
         )
 
@@ -151,13 +145,14 @@ class PointerGenerator(nn.Module):
         """One step of search: log P over the vocabulary and over the OOVs, and the next state."""
         output, following = self.decoder(self.embed(last_ids[:, None]), state)
         log_p_vocab = self.projection(output.features[:, 0]).log_softmax(-1)
+        source = state.source
         vocab_log_probs, oov_log_probs = extended_log_probs(
             log_p_vocab,
             output.attention[:, 0],
             output.gate[:, 0],
-            state.source.extended_ids,
-            state.source.first,
-            state.source.max_source_oovs,
+            source.extended_ids.repeat_interleave(source.rows_each, dim=0),
+            source.first.repeat_interleave(source.rows_each, dim=0),
+            source.max_source_oovs,
         )
         return vocab_log_probs, oov_log_probs, output, following
 

@@ -10,24 +10,27 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def gold_log_probs(
-    log_p_vocab: Float[Tensor, " tokens"],
+def copy_log_probs(
     log_attention: Float[Tensor, "tokens source"],
-    gate: Float[Tensor, " tokens"],
     source_extended_ids: Int[Tensor, "tokens source"],
     gold_extended_ids: Int[Tensor, " tokens"],
-    *,
-    vocab_size: int,
 ) -> Float[Tensor, " tokens"]:
-    """Log P of each gold word; `log_p_vocab` is its log P_vocab where it is in the vocabulary.
-
-    A gold word must be in the vocabulary or in its source. Where it is not on one of the two sides,
-    that side counts as the least finite number: no log of 0, no NaN in the gradient.
-    """
+    """Log of the attention on all places of the gold word; the least finite number without any."""
     least = torch.finfo(log_attention.dtype).min
     on_gold = source_extended_ids == gold_extended_ids[:, None]
-    log_copy = torch.where(on_gold, log_attention, least).logsumexp(-1)
-    log_generate = torch.where(gold_extended_ids < vocab_size, log_p_vocab, least)
+    return torch.where(on_gold, log_attention, least).logsumexp(-1)
+
+
+def mixed_log_probs(
+    log_generate: Float[Tensor, " tokens"],
+    log_copy: Float[Tensor, " tokens"],
+    gate: Float[Tensor, " tokens"],
+) -> Float[Tensor, " tokens"]:
+    """Log P of words with these log-probabilities of being generated and of being copied.
+
+    The least finite number stands for none, so that there is no log of 0 and no NaN in the
+    gradient.
+    """
     return torch.logaddexp(F.logsigmoid(gate) + log_generate, F.logsigmoid(-gate) + log_copy)
 
 

@@ -82,7 +82,7 @@ class TrainingProgress(pl.Callback):
         batch_idx: int,
     ) -> None:
         self.seconds += time.monotonic() - self.resumed
-        self.tokens += int(batch.source.source_mask.sum()) + int(batch.target_mask.sum())
+        self.tokens += batch.source_tokens + batch.target_tokens
         pace = self.tokens / self.seconds
         pl_module.log("tokens_per_second", pace)
         loss = float(outputs["nll"])

@@ -71,12 +71,16 @@ class TrainingModule(pl.LightningModule):
                 batch.source.max_source_oovs,
             )
             return self.model.loss(
-                state, batch.target_input_ids, batch.target_extended_ids, batch.target_mask
+                state, batch.target_input_ids, batch.target_extended_ids, batch.gold_positions
             )
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         loss = self.loss(batch)
-        values = {"train_loss": loss.nll, "train_unreachable": loss.unreachable}
+        unreachable = 1 - loss.tokens / batch.target_tokens
+        values: dict[str, Tensor | float] = {
+            "train_loss": loss.nll,
+            "train_unreachable": unreachable,
+        }
         if self.model.pointer:
             values["train_p_gen"] = loss.p_gen
         if self.model.decoder.coverage:

@@ -22,6 +22,15 @@ def test_examples_are_padded_to_the_longest_on_each_side():
     assert batch.target_input_ids.tolist() == [[2, 5, 0], [2, 1, 4]]
     assert batch.target_extended_ids.tolist() == [[5, 3, 0], [9, 4, 3]]
     assert batch.target_mask.tolist() == [[True, True, False], [True, True, True]]
+    assert (batch.source_tokens, batch.target_tokens) == (4, 5)
+
+
+def test_gold_words_are_those_that_can_be_said_in_the_order_of_the_rows():
+    unreachable = Example(Source([7], [7], ()), [2, 1], [1, 3])
+    batch = collate([LONG, unreachable, SHORT])
+    assert batch.gold_positions.tolist() == [0, 1, 4, 6, 7, 8]
+    assert batch.target_extended_ids.flatten()[batch.gold_positions].tolist() == [5, 3, 3, 9, 4, 3]
+    assert batch.target_tokens == 7
 
 
 def test_the_most_oovs_of_a_batch_are_counted():
@@ -72,4 +81,7 @@ def test_sides_of_different_size_are_no_batch():
             batch.target_input_ids,
             batch.target_extended_ids[:1],
             batch.target_mask,
+            batch.gold_positions,
+            4,
+            5,
         )

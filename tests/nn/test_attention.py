@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.functional import pad
 
+from pgsum.nn import additive
 from pgsum.nn.attention import (
     AdditiveRelevance,
     Attention,
@@ -11,11 +12,18 @@ from pgsum.nn.attention import (
     GeneralRelevance,
     masked_log_softmax,
 )
+from pgsum.nn.shared import Shared
 
 BATCH, STEPS, SOURCE = 2, 3, 7
 QUERY, ENCODER, ATTENTION = 5, 4, 6
 LENGTHS = torch.tensor([7, 2])
 MASK = torch.arange(SOURCE) < LENGTHS[:, None]
+
+
+@pytest.fixture(params=[1, 4 * ATTENTION, 2**17], autouse=True, ids=lambda n: f"blocks of {n}")
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Additive scores are made a part of a source at a time, which changes nothing."""
+    monkeypatch.setattr(additive, "_BLOCK", request.param)
 
 
 def make(form: str, *, coverage: bool = True, dtype: torch.dtype = torch.float64) -> Attention:
@@ -36,7 +44,7 @@ def draw(steps: int = STEPS, *, scale: float = 1.0) -> tuple[Tensor, Tensor, Ten
     torch.manual_seed(1)
     query = scale * torch.randn(BATCH, steps, QUERY, dtype=torch.float64)
     states = torch.randn(BATCH, SOURCE, ENCODER, dtype=torch.float64)
-    coverage = torch.rand(BATCH, SOURCE, dtype=torch.float64)
+    coverage = torch.rand(BATCH, steps, SOURCE, dtype=torch.float64)
     return query, states.masked_fill(~MASK[..., None], 9.0), coverage
 
 
@@ -55,10 +63,10 @@ def score_by_hand(attention: Attention, query: Tensor, state: Tensor, covered: T
 def test_it_equals_the_formula_position_by_position(form):
     attention = make(form)
     query, states, coverage = draw()
-    found = attention(query, attention.project_keys(states), states, MASK, coverage)
+    found = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     for row, step in torch.cartesian_prod(torch.arange(BATCH), torch.arange(STEPS)).tolist():
         scores = [
-            score_by_hand(attention, query[row, step], states[row, i], coverage[row, i])
+            score_by_hand(attention, query[row, step], states[row, i], coverage[row, step, i])
             for i in range(int(LENGTHS[row]))
         ]
         weights = torch.stack(scores).exp() / torch.stack(scores).exp().sum()
@@ -73,7 +81,7 @@ def test_it_equals_the_formula_position_by_position(form):
 def test_weights_sum_to_1_over_real_tokens_and_are_exactly_0_on_padding(form, scale):
     attention = make(form)
     query, states, coverage = draw(scale=scale)
-    found = attention(query, attention.project_keys(states), states, MASK, coverage)
+    found = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     assert (found.attention.masked_select(~MASK[:, None]) == 0).all()
     torch.testing.assert_close(found.attention.sum(-1), torch.ones(BATCH, STEPS).double())
     assert found.log_attention.isfinite().all()
@@ -83,12 +91,12 @@ def test_weights_sum_to_1_over_real_tokens_and_are_exactly_0_on_padding(form, sc
 def test_more_padding_changes_nothing(form):
     attention = make(form)
     query, states, coverage = draw()
-    narrow = attention(query, attention.project_keys(states), states, MASK, coverage)
+    narrow = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     wide_states = torch.cat([states, torch.full((BATCH, 4, ENCODER), 9.0).double()], dim=1)
     wide = attention(
         query,
         attention.project_keys(wide_states),
-        wide_states,
+        Shared(wide_states),
         pad(MASK, (0, 4)),
         pad(coverage, (0, 4), value=9.0),
     )
@@ -102,9 +110,9 @@ def test_steps_at_once_equal_steps_one_by_one(form):
     attention = make(form, coverage=False)
     query, states, _ = draw()
     keys = attention.project_keys(states)
-    together = attention(query, keys, states, MASK)
+    together = attention(query, keys, Shared(states), MASK)
     for step in range(STEPS):
-        alone = attention(query[:, step : step + 1], keys, states, MASK)
+        alone = attention(query[:, step : step + 1], keys, Shared(states), MASK)
         for all_steps, one in zip(together, alone, strict=True):
             torch.testing.assert_close(all_steps[:, step : step + 1], one)
 
@@ -118,7 +126,7 @@ class Reading(nn.Module):
 
     def forward(self, query: Tensor, states: Tensor, coverage: Tensor) -> AttentionOutput:
         keys = self.attention.project_keys(states)
-        return self.attention(query, keys, states, MASK, coverage)
+        return self.attention(query, keys, Shared(states), MASK, coverage)
 
 
 @FORMS
@@ -142,8 +150,10 @@ def test_coverage_that_was_not_asked_for_has_no_weight(form):
     assert attention.relevance.coverage is None
     query, states, coverage = draw()
     keys = attention.project_keys(states)
-    without = attention(query, keys, states, MASK)
-    assert torch.equal(attention(query, keys, states, MASK, coverage).attention, without.attention)
+    without = attention(query, keys, Shared(states), MASK)
+    assert torch.equal(
+        attention(query, keys, Shared(states), MASK, coverage).attention, without.attention
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

@@ -1,29 +1,113 @@
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import functional as F
 
-from pgsum.nn.loss import gold_vocab_log_probs
+from pgsum.nn import loss
+from pgsum.nn.loss import summed_log_prob
 
-TOKENS, OUTPUT, VOCAB = 4, 3, 6
+TOKENS, OUTPUT, VOCAB = 5, 3, 6
+GOLD = torch.tensor([5, 0, 3, 3, 7])  # the last is a source's OOV
+IN_VOCAB = torch.tensor([5, 0, 3, 3, 1])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "result"),
-    [
-        (torch.float64, torch.float64),
-        (torch.float32, torch.float32),
-        (torch.bfloat16, torch.float32),
-    ],
-)
-def test_the_gold_words_are_read_from_a_log_softmax_in_float32_at_least(dtype, result):
-    """Products in bfloat16 give scores of three digits; their softmax is still taken exactly."""
+def draw(dtype: torch.dtype = torch.float64, *, scale: float = 1.0) -> list[Tensor]:
+    """Features, weight, bias, log_copy and gate; one gold word cannot be copied."""
     torch.manual_seed(0)
-    features, weight, bias = (
-        torch.randn(size, dtype=torch.float64).to(dtype)
-        for size in ((TOKENS, OUTPUT), (VOCAB, OUTPUT), (VOCAB,))
+    sizes = ((TOKENS, OUTPUT), (VOCAB, OUTPUT), (VOCAB,), (TOKENS,), (TOKENS,))
+    features, weight, bias, log_copy, gate = (
+        scale * torch.randn(size, dtype=torch.float64) for size in sizes
     )
-    gold = torch.tensor([5, 0, 3, 3])
-    found = gold_vocab_log_probs(features, weight, bias, gold)
-    logits = torch.nn.functional.linear(features, weight, bias).to(result)
-    expected = [row.exp()[word] / row.exp().sum() for row, word in zip(logits, gold, strict=True)]
-    assert found.dtype == result
-    torch.testing.assert_close(found, torch.stack(expected).log())
+    log_copy = F.logsigmoid(log_copy)
+    log_copy[1] = torch.finfo(torch.float32).min
+    return [t.to(dtype).requires_grad_() for t in (features, weight, bias, log_copy, gate)]
+
+
+def by_hand(
+    features: Tensor, weight: Tensor, bias: Tensor, log_copy: Tensor, gate: Tensor
+) -> Tensor:
+    total = torch.zeros((), dtype=features.dtype)
+    for token, gold in enumerate(GOLD.tolist()):
+        p_vocab = (weight @ features[token] + bias).softmax(-1)
+        generated = p_vocab[gold] if gold < VOCAB else 0.0
+        p_gen = gate[token].sigmoid()
+        total = total + (p_gen * generated + (1 - p_gen) * log_copy[token].exp()).log()
+    return total
+
+
+@pytest.fixture(params=[1, 2, 100], ids=lambda tokens: f"blocks of {tokens}")
+def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "_BLOCK", request.param * VOCAB)
+
+
+@pytest.mark.usefixtures("_blocks")
+def test_the_mixture_and_its_gradients_equal_the_formula_word_by_word():
+    features, weight, bias, log_copy, gate = inputs = draw()
+    found = summed_log_prob(features, weight, bias, GOLD, log_copy, gate)
+    expected = by_hand(*inputs)
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(3 * found, inputs),
+        torch.autograd.grad(3 * expected, inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.usefixtures("_blocks")
+def test_without_copying_it_is_the_log_softmax():
+    inputs = features, weight, bias = draw()[:3]
+    found = summed_log_prob(features, weight, bias, IN_VOCAB)
+    expected = -F.cross_entropy(F.linear(features, weight, bias), IN_VOCAB, reduction="sum")
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_gradients_are_right():
+    def function(*inputs: Tensor) -> Tensor:
+        return summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
+
+    assert torch.autograd.gradcheck(function, draw())
+
+
+def test_scores_too_large_for_an_exponential_leave_all_finite():
+    inputs = draw(torch.float32, scale=200.0)
+    found = summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
+    assert found.isfinite()
+    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(found, inputs))
+
+
+def test_without_gradients_it_is_the_same_number():
+    inputs = draw()
+    with_gradients = summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
+    with torch.no_grad():
+        without = summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
+    assert without.item() == with_gradients.item()
+
+
+def test_no_words_at_all_add_up_to_0():
+    features, weight, bias, log_copy, gate = draw()
+    none = GOLD[:0]
+    found = summed_log_prob(features[:0], weight, bias, none, log_copy[:0], gate[:0])
+    assert found.item() == 0
+    assert torch.autograd.grad(found, weight)[0].count_nonzero() == 0
+
+
+def test_under_autocast_the_products_are_in_bfloat16_and_the_softmax_is_exact():
+    """Scores of three digits; their softmax is still taken in float32."""
+    features, weight, bias = draw(torch.float32)[:3]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = summed_log_prob(features, weight, bias, IN_VOCAB)
+    scores = F.linear(features.bfloat16(), weight.bfloat16()).float() + bias
+    expected = scores.double().log_softmax(-1)[torch.arange(TOKENS), IN_VOCAB].sum()
+    assert found.dtype == torch.float32
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    found.backward()
+    assert weight.grad.dtype == torch.float32
+    exact = torch.autograd.grad(
+        -F.cross_entropy(F.linear(features, weight, bias), IN_VOCAB, reduction="sum"), weight
+    )[0]
+    torch.testing.assert_close(weight.grad, exact, rtol=0.05, atol=0.02)

@@ -86,6 +86,8 @@ def test_padding_changes_nothing(settings):
         target_input_ids=filled(batch.target_input_ids, batch.target_mask, 9),
         target_extended_ids=filled(batch.target_extended_ids, batch.target_mask, 9),
         target_mask=lengthened(batch.target_mask, False),
+        gold_positions=batch.gold_positions
+        + 4 * (batch.gold_positions // batch.target_mask.shape[1]),
     )
     found = loss_of(model, longer)
     torch.testing.assert_close(found, expected)
@@ -116,13 +118,12 @@ def test_coverage_by_hand(monkeypatch):
 
 
 @pytest.mark.parametrize("pointer", [True, False])
-def test_words_that_cannot_be_said_stay_out_of_the_mean_and_are_counted(pointer):
+def test_words_that_cannot_be_said_stay_out_of_the_mean(pointer):
     """The first of these gold words is neither in the vocabulary nor in the source."""
     model = tiny_model(pointer=pointer)
     source = tiny_source(seed=1, tokens=6, oovs=2)
     loss = loss_of(model, collate([example_of(source, [UNK_ID, 5, VOCAB])]))
     assert loss.tokens == 3
-    assert loss.unreachable.item() == pytest.approx(1 / 4)
     # Reading on from the second word on, with the first one read, is the same mean.
     state = encode(model, collate_sources([source]))
     _, _, _, state = model.step(torch.tensor([2]), state)
@@ -130,7 +131,7 @@ def test_words_that_cannot_be_said_stay_out_of_the_mean_and_are_counted(pointer)
         state,
         torch.tensor([[UNK_ID, 5, UNK_ID]]),
         torch.tensor([[5, VOCAB, 3]]),
-        torch.ones(1, 3, dtype=torch.bool),
+        torch.arange(3),
     )
     torch.testing.assert_close(loss.nll, rest.nll)
 
@@ -139,9 +140,8 @@ def test_a_batch_in_which_nothing_can_be_said_has_no_loss():
     model = tiny_model(**FULL)
     example = example_of(tiny_source(seed=1, tokens=2, oovs=0), [UNK_ID, UNK_ID])
     batch = collate([example])
-    batch = replace(batch, target_mask=batch.target_mask & (batch.target_extended_ids == UNK_ID))
-    loss = loss_of(model, batch)
-    assert (loss.total.item(), loss.tokens, loss.unreachable.item()) == (0.0, 0, 1.0)
+    loss = loss_of(model, replace(batch, gold_positions=batch.gold_positions[:0]))
+    assert (loss.total.item(), loss.tokens) == (0.0, 0)
     assert all((g == 0).all() for g in gradients(loss.total, model).values())
 
 
@@ -172,10 +172,15 @@ def test_a_state_follows_its_rows():
         torch.testing.assert_close(after.coverage[i], expected[3].coverage[0])
 
 
-def test_a_reordered_beam_keeps_its_sources_untouched():
-    state = encode(tiny_model(), tiny_batch().source).select(torch.tensor([0, 0, 1, 1]))
-    assert state.select(torch.tensor([1, 0, 2, 2])).source is state.source
-    assert state.select(torch.tensor([1, 0, 2, 0])).source is not state.source
+def test_the_rows_of_a_beam_share_one_source():
+    """Widened, re-ordered or with a document gone: each source is there once, not once per row."""
+    state = encode(tiny_model(), tiny_batch().source)
+    wide = state.select(torch.tensor([0, 0, 1, 1, 2, 2]))
+    assert wide.source.keys is state.source.keys
+    assert wide.select(torch.tensor([1, 0, 2, 2, 5, 4])).source.keys is state.source.keys
+    fewer = wide.select(torch.tensor([1, 1, 5, 4]))
+    assert torch.equal(fewer.source.mask, state.source.mask[[0, 2]])
+    assert wide.select(torch.tensor([], dtype=torch.long)).source.mask.shape == (0, 6)
 
 
 @EVERY_COMBINATION

@@ -31,7 +31,7 @@ from pgsum.data.batch import collate, collate_sources
 from pgsum.nn.attention import masked_log_softmax
 from pgsum.nn.decoder import DecoderState
 from pgsum.nn.model import PointerGenerator
-from pgsum.nn.pointer import gold_log_probs
+from pgsum.nn.pointer import copy_log_probs, mixed_log_probs
 from pgsum.text.vocab import UNK_ID
 
 EVERY_COMBINATION = pytest.mark.parametrize("settings", COMBINATIONS, ids=name_of)
@@ -51,14 +51,13 @@ def test_fault_01_the_log_of_a_probability_of_0_is_no_nan():
     cases = torch.cartesian_prod(torch.tensor([4.0, 5.0, 6.0]), gates, impossible, impossible)
     gold, gate, log_p_vocab, log_copied = (part.clone().requires_grad_() for part in cases.T)
     padding = torch.full_like(log_copied, torch.finfo(torch.float32).min)
-    log_probs = gold_log_probs(
-        log_p_vocab,
+    log_copy = copy_log_probs(
         torch.stack([log_copied, log_copied, padding], dim=1),
-        gate,
         torch.tensor([[4, 6, 0]]).expand(len(cases), -1),
         gold.long(),
-        vocab_size=6,
     )
+    log_generate = torch.where(gold < 6, log_p_vocab, torch.finfo(torch.float32).min)
+    log_probs = mixed_log_probs(log_generate, log_copy, gate)
     log_probs.sum().backward()
     for numbers in (log_probs, gate.grad, log_p_vocab.grad, log_copied.grad):
         assert numbers.isfinite().all(), cases[~numbers.isfinite()]

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from reference.textbook_model import mixture
 from torch import Tensor
 
-from pgsum.nn.pointer import extended_log_probs, first_positions, gold_log_probs
+from pgsum.nn.pointer import (
+    copy_log_probs,
+    extended_log_probs,
+    first_positions,
+    mixed_log_probs,
+)
 
 
 def mix(
@@ -26,9 +31,9 @@ def gold(
     """P of one gold word a row."""
     vocab = p_vocab.shape[1]
     known = p_vocab.gather(1, words.clamp(max=vocab - 1)[:, None])[:, 0]
-    return gold_log_probs(
-        known.log(), attention.log(), p_gen.logit(), source, words, vocab_size=vocab
-    ).exp()
+    log_generate = torch.where(words < vocab, known.log(), torch.finfo(known.dtype).min)
+    log_copy = copy_log_probs(attention.log(), source, words)
+    return mixed_log_probs(log_generate, log_copy, p_gen.logit()).exp()
 
 
 def draw_distributions(
@@ -147,7 +152,9 @@ def test_gradients_of_the_gold_words_share_are_right():
 
     def function(logits, scores, gate):
         known = logits.log_softmax(-1).gather(1, words.clamp(max=5)[:, None])[:, 0]
-        return gold_log_probs(known, scores.log_softmax(-1), gate, source, words, vocab_size=6)
+        log_generate = torch.where(words < 6, known, torch.finfo(known.dtype).min)
+        log_copy = copy_log_probs(scores.log_softmax(-1), source, words)
+        return mixed_log_probs(log_generate, log_copy, gate)
 
     sizes = [(3, 6), (3, 3), (3,)]
     inputs = [torch.randn(size, dtype=torch.float64, requires_grad=True) for size in sizes]

@@ -132,7 +132,7 @@ def loss_of(model: PointerGenerator, batch: Batch) -> Loss:
         encode(model, batch.source),
         batch.target_input_ids,
         batch.target_extended_ids,
-        batch.target_mask,
+        batch.gold_positions,
     )
 
 

@@ -1,5 +1,6 @@
 # make quickstart   train on the documentation installed here, measure it, summarize a file
 # make test         all checks: style, types, import contracts, tests
+# make bench        measure how fast it is here; BENCH="--only rouge" measures that alone
 # make wheel        dist/*.whl
 # make clean        remove what the others made, but for runs/
 
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --no-input --disable-pip-version-check --quiet \
 	--constraint constraints.txt
 
-.PHONY: quickstart test wheel clean
+.PHONY: quickstart test bench wheel clean
 
 # Training prints the folder of its run, and nothing else, on stdout.
 quickstart: $(VENV)/installed
@@ -24,6 +25,9 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks --out build/benchmarks.json $(BENCH)
 
 wheel: $(VENV)/installed-dev
 	$(BIN)/python -m build --wheel

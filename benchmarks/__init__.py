@@ -1,0 +1,13 @@
+"""How fast pgsum is: against a plain twin of itself, and against what the arithmetic allows.
+
+A checkout's own, no part of the package. `make bench` runs it; README.md says what is measured.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+sys.path.insert(0, str(ROOT / "tests"))  # for reference.plain_twin
+os.environ.setdefault("GOMP_SPINCOUNT", "5000")  # as the command pgsum has it; torch reads it

@@ -15,11 +15,16 @@ _SECONDS_BEFORE_ESTIMATE = 5.0
 @runtime_checkable  # so that the tests can check it
 class Report(Protocol):
     """Told which stage the work is at, how many of it are done, of how many where that is known,
-    and what else is worth a look.
+    and what else is worth a look; `seconds_left` where they are not to be told from these.
     """
 
     def __call__(
-        self, stage: str, done: int, total: int | None = None, detail: str = ""
+        self,
+        stage: str,
+        done: int,
+        total: int | None = None,
+        detail: str = "",
+        seconds_left: float | None = None,
     ) -> None: ...
 
 
@@ -35,7 +40,13 @@ def progress() -> Iterator[Report]:
         yield _lines()
 
 
-def _silence(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
+def _silence(
+    stage: str,
+    done: int,
+    total: int | None = None,
+    detail: str = "",
+    seconds_left: float | None = None,
+) -> None:
     pass
 
 
@@ -51,16 +62,23 @@ class _Pace:
         self._started = 0.0
         self._done = 0
 
-    def time_left(self, stage: str, done: int, total: int | None) -> str:
+    def time_left(
+        self, stage: str, done: int, total: int | None, seconds_left: float | None
+    ) -> str:
         """In words; empty while there is too little to tell it from."""
+        if seconds_left is not None:
+            return _in_words(seconds_left)
         now = time.monotonic()
         if stage != self._stage:
             self._stage, self._started, self._done = stage, now, done
         seconds = now - self._started
         if not total or not self._done < done < total or seconds < _SECONDS_BEFORE_ESTIMATE:
             return ""
-        left = seconds * (total - done) / (done - self._done)
-        return f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
+        return _in_words(seconds * (total - done) / (done - self._done))
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min left" if seconds > 90 else f"{seconds:.0f} s left"
 
 
 @contextmanager
@@ -82,8 +100,14 @@ def _bar() -> Iterator[Report]:
     task = bar.add_task("", total=None, visible=False, left="", detail="")
     pace = _Pace()
 
-    def report(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
-        left = pace.time_left(stage, done, total)
+    def report(
+        stage: str,
+        done: int,
+        total: int | None = None,
+        detail: str = "",
+        seconds_left: float | None = None,
+    ) -> None:
+        left = pace.time_left(stage, done, total, seconds_left)
         bar.update(
             task,
             description=stage,
@@ -109,9 +133,15 @@ def _lines() -> Report:
     pace = _Pace()
     last = time.monotonic()
 
-    def report(stage: str, done: int, total: int | None = None, detail: str = "") -> None:
+    def report(
+        stage: str,
+        done: int,
+        total: int | None = None,
+        detail: str = "",
+        seconds_left: float | None = None,
+    ) -> None:
         nonlocal last
-        left = pace.time_left(stage, done, total)
+        left = pace.time_left(stage, done, total, seconds_left)
         now = time.monotonic()
         if now - last < _SECONDS_BETWEEN_LINES:
             return

@@ -4,12 +4,16 @@ What a person should see is handed to callables; nothing here prints.
 """
 
 import json
+import math
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from statistics import mean
+from typing import Any, Protocol, runtime_checkable
 
 import pytorch_lightning as pl
+import torch
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor
@@ -22,13 +26,35 @@ from pgsum.summarizer import Summarizer
 
 _SHOWN_CHARS = 300
 
+# Nobody reads faster, and each report waits for the loss, which a GPU may still be at.
+_SECONDS_BETWEEN_REPORTS = 0.25
+_STEPS_BEFORE_ESTIMATE = 50
+_STEPS_OF_ESTIMATE = 200
+
 Say = Callable[[str], None]
 """Told one line for a person to read."""
-Report = Callable[[str, int, int, str], None]
-"""Told a stage of the work, how many of it are done, of how many, and a detail."""
 
 
-def report_nothing(stage: str, done: int, total: int, detail: str) -> None:
+@runtime_checkable  # so that the tests can check it
+class Report(Protocol):
+    """Told a stage of the work, how many of it are done, of how many, and a detail.
+
+    `seconds_left` is given where it is known better than by the share that is done.
+    """
+
+    def __call__(
+        self,
+        stage: str,
+        done: int,
+        total: int,
+        detail: str = "",
+        seconds_left: float | None = None,
+    ) -> None: ...
+
+
+def report_nothing(
+    stage: str, done: int, total: int, detail: str = "", seconds_left: float | None = None
+) -> None:
     """For callers that show no progress."""
 
 
@@ -59,19 +85,26 @@ class MetricsFile(Logger):
 
 
 class TrainingProgress(pl.Callback):
-    """Steps done, with loss and tokens per second."""
+    """Steps done, with loss, tokens per second and the time that is left.
 
-    def __init__(self, report: Report, *, max_steps: int) -> None:
+    Steps and validations are timed apart: what is left is so many of the one and so many of the
+    other, each as long as those before. Until the first validation has been timed, it says that
+    they come on top.
+    """
+
+    def __init__(self, report: Report, *, max_steps: int, validate_every: int) -> None:
         self.report = report
         self.max_steps = max_steps
+        self.validate_every = validate_every
         self.tokens = 0
         self.seconds = 0.0
-        self.resumed = 0.0
+        self.steps: deque[float] = deque(maxlen=_STEPS_OF_ESTIMATE)
+        self.validations: list[float] = []
+        self.since = 0.0
+        self.reported = -_SECONDS_BETWEEN_REPORTS
 
-    def on_train_batch_start(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
-    ) -> None:
-        self.resumed = time.monotonic()
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.since = time.monotonic()
 
     def on_train_batch_end(
         self,
@@ -81,13 +114,42 @@ class TrainingProgress(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        self.seconds += time.monotonic() - self.resumed
+        now = self._stop(self.steps.append)
+        self.seconds += self.steps[-1]
         self.tokens += batch.source_tokens + batch.target_tokens
         pace = self.tokens / self.seconds
         pl_module.log("tokens_per_second", pace)
-        loss = float(outputs["nll"])
-        detail = f"loss {loss:.3f}, {pace:,.0f} tokens/s"
-        self.report("training", trainer.global_step, self.max_steps, detail)
+        done = trainer.global_step
+        if now - self.reported < _SECONDS_BETWEEN_REPORTS and done < self.max_steps:
+            return
+        self.reported = now
+        seconds_left, on_top = self.left(done)
+        detail = f"{on_top}loss {float(outputs['nll']):.3f}, {pace:,.0f} tokens/s"
+        self.report("training", done, self.max_steps, detail, seconds_left=seconds_left)
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.since = time.monotonic()
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._stop(self.validations.append)
+
+    def left(self, done: int) -> tuple[float | None, str]:
+        """Seconds left after `done` steps, if they can be told, and what these leave out."""
+        steps = self.max_steps - done
+        if len(self.steps) < _STEPS_BEFORE_ESTIMATE or not steps:
+            return None, ""
+        seconds = steps * mean(self.steps)
+        validations = -(-steps // self.validate_every)
+        if self.validations:
+            return seconds + validations * mean(self.validations), ""
+        return seconds, f"plus {validations} validation{'s' if validations > 1 else ''}, "
+
+    def _stop(self, keep: Callable[[float], None]) -> float:
+        """Keeps the time since the clock was last read, and returns the new time."""
+        now = time.monotonic()
+        keep(now - self.since)
+        self.since = now
+        return now
 
 
 class SearchValidation(pl.Callback):
@@ -153,7 +215,15 @@ class SearchValidation(pl.Callback):
 
 
 class StopOnNonFinite(pl.Callback):
-    """A loss that is no number ends the training with a ModelError: nothing good follows it."""
+    """A loss that is no number ends the training with a ModelError: nothing good follows it.
+
+    Losses are looked at every so many steps, and before anything is made of the weights: to look
+    is to wait for a GPU.
+    """
+
+    def __init__(self, *, every: int) -> None:
+        self.every = every
+        self.losses: list[Tensor] = []
 
     def on_train_batch_end(
         self,
@@ -163,12 +233,26 @@ class StopOnNonFinite(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        loss: Tensor = outputs["loss"]
-        if not bool(loss.isfinite()):
-            raise ModelError(
-                f"Training diverged: the loss became {float(loss)} at step {trainer.global_step}.",
-                hint="lower optim.lr or optim.clip_norm; the best model before, if any, is kept",
-            )
+        self.losses.append(outputs["loss"])
+        if len(self.losses) >= self.every:
+            self.check(trainer)
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.check(trainer)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.check(trainer)
+
+    def check(self, trainer: pl.Trainer) -> None:
+        losses = torch.stack(self.losses).tolist() if self.losses else []
+        self.losses.clear()
+        for step, loss in enumerate(losses, trainer.global_step - len(losses) + 1):
+            if not math.isfinite(loss):
+                raise ModelError(
+                    f"Training diverged: the loss became {loss} at step {step}.",
+                    hint="lower optim.lr or optim.clip_norm; the best model before, if any, is "
+                    "kept",
+                )
 
 
 def _one_line(text: str) -> str:

@@ -176,9 +176,12 @@ class Run:
         settings = self.config.trainer
         checkpoints = self.run_dir / "ckpt"
         monitor = f"val_{settings.metric}"
+        validate_every = min(settings.validate_every, settings.max_steps)
         callbacks: list[pl.Callback] = [
-            TrainingProgress(self.report, max_steps=settings.max_steps),
-            StopOnNonFinite(),
+            TrainingProgress(
+                self.report, max_steps=settings.max_steps, validate_every=validate_every
+            ),
+            StopOnNonFinite(every=settings.log_every),
             SearchValidation(
                 Summarizer(self.bundle),
                 self.prepared.validation,
@@ -202,7 +205,7 @@ class Run:
             devices=1,
             max_steps=settings.max_steps,
             max_epochs=-1,
-            val_check_interval=min(settings.validate_every, settings.max_steps),
+            val_check_interval=validate_every,
             check_val_every_n_epoch=None,
             num_sanity_val_steps=0,
             gradient_clip_val=self.config.optim.clip_norm or None,

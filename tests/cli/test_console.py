@@ -119,6 +119,14 @@ def test_time_left_is_that_of_the_stage_by_its_own_pace(capsys, clock):
     ]
 
 
+def test_time_left_is_as_reported_where_that_is_known_better(capsys, clock):
+    with progress.progress() as report:
+        report("training", 1, 100)
+        clock.now += 20
+        report("training", 50, 100, "loss 3.2", seconds_left=240.0)
+    assert capsys.readouterr().err == "training: 50 of 100, 4 min left, loss 3.2\n"
+
+
 def test_time_left_is_not_told_from_a_moment(clock, capsys, monkeypatch):
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0)
     with progress.progress() as report:

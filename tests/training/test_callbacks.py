@@ -1,5 +1,4 @@
 import json
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -34,31 +33,78 @@ def test_metrics_are_appended_a_line_each_and_count_steps_from_one(tmp_path):
     assert lines == [{"step": 1}, {"step": 2, "train_loss": 1.23457}]
 
 
-def test_progress_counts_real_tokens_and_leaves_validation_out_of_the_pace(monkeypatch):
-    clock = iter([0.0, 2.0, 100.0, 102.0])
-    monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    told: list[tuple[str, int, int, str]] = []
-    progress = TrainingProgress(lambda *args: told.append(args), max_steps=9)
+class Clock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Told(list[tuple[int, str, float | None]]):
+    """What a report was told: steps done, detail, seconds left."""
+
+    def __call__(self, stage, done, total, detail="", seconds_left=None) -> None:
+        assert (stage, total) == ("training", 160)
+        self.append((done, detail, seconds_left))
+
+
+def test_progress_counts_real_tokens_and_tells_steps_from_validations(monkeypatch):
+    """160 steps of 2 seconds, a validation of 30 seconds after each 60."""
+    clock, told = Clock(), Told()
+    monkeypatch.setattr(callbacks, "time", clock)
+    progress = TrainingProgress(told, max_steps=160, validate_every=60)
     module = Mock(spec=pl.LightningModule)
-    for step in (1, 2):
+    progress.on_train_start(Mock(spec=pl.Trainer), module)
+    for step in range(1, 161):
         trainer = Mock(spec=pl.Trainer, global_step=step)
-        progress.on_train_batch_start(trainer, module, a_batch(), 0)
+        clock.now += 2
         progress.on_train_batch_end(trainer, module, {"nll": torch.tensor(2.5)}, a_batch(), 0)
+        if step % 60 == 0:
+            progress.on_validation_start(trainer, module)
+            clock.now += 30
+            progress.on_validation_end(trainer, module)
     # 3 + 1 source tokens and 2 + 1 target tokens a batch, in 2 seconds.
-    assert told == [("training", step, 9, "loss 2.500, 4 tokens/s") for step in (1, 2)]
     module.log.assert_called_with("tokens_per_second", 3.5)
+    assert told[48] == (49, "loss 2.500, 4 tokens/s", None)
+    assert told[49] == (50, "plus 2 validations, loss 2.500, 4 tokens/s", 110 * 2)
+    assert told[60] == (61, "loss 2.500, 4 tokens/s", 99 * 2 + 2 * 30)
+    assert told[129] == (130, "loss 2.500, 4 tokens/s", 30 * 2 + 30)
+    assert told[159] == (160, "loss 2.500, 4 tokens/s", None)
+
+
+def test_progress_is_not_told_of_more_often_than_one_can_read(monkeypatch):
+    clock, told = Clock(), Told()
+    monkeypatch.setattr(callbacks, "time", clock)
+    progress = TrainingProgress(told, max_steps=160, validate_every=60)
+    for step in range(1, 161):
+        trainer = Mock(spec=pl.Trainer, global_step=step)
+        clock.now += 0.1
+        outputs = {"nll": torch.tensor(2.5)}
+        progress.on_train_batch_end(trainer, Mock(spec=pl.LightningModule), outputs, a_batch(), 0)
+    assert [done for done, _, _ in told][:3] == [1, 4, 7]
+    assert told[-1][0] == 160
+
+
+def lose(stop: StopOnNonFinite, losses: list[float]) -> None:
+    for step, loss in enumerate(losses, 1):
+        trainer = Mock(spec=pl.Trainer, global_step=step)
+        outputs = {"loss": torch.tensor(loss)}
+        stop.on_train_batch_end(trainer, Mock(spec=pl.LightningModule), outputs, a_batch(), 0)
 
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf")])
 def test_a_loss_that_is_no_number_names_the_step_and_a_remedy(loss):
-    with pytest.raises(ModelError, match=rf"the loss became {loss} at step 7.*lower optim.lr"):
-        StopOnNonFinite().on_train_batch_end(
-            Mock(spec=pl.Trainer, global_step=7),
-            Mock(spec=pl.LightningModule),
-            {"loss": torch.tensor(loss)},
-            a_batch(),
-            0,
-        )
+    message = rf"the loss became {loss} at step 7.*lower optim.lr"
+    with pytest.raises(ModelError, match=message):
+        lose(StopOnNonFinite(every=5), [1.0] * 6 + [loss, loss, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("hook", ["on_validation_start", "on_train_end"])
+def test_no_weights_are_judged_or_kept_before_the_last_losses_were_looked_at(hook):
+    stop = StopOnNonFinite(every=5)
+    lose(stop, [1.0, float("nan")])
+    with pytest.raises(ModelError, match="at step 2"):
+        getattr(stop, hook)(Mock(spec=pl.Trainer, global_step=2), Mock(spec=pl.LightningModule))
 
 
 def card(**changes: object) -> str:

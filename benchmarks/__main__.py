@@ -25,13 +25,13 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Raises NotEqualError where the two sides of a measurement do not do the same."""
     options = _parse(arguments)
-    notes = Console(stderr=True, highlight=False)
+    notes = Console(stderr=True, highlight=False, soft_wrap=True)
     results = []
     for name in options.only or MEASUREMENTS:
         notes.print(f"measuring {name}")
         result = MEASUREMENTS[name](repeats=options.repeats, quick=options.quick)
         for what, value in result.checks.items():
-            notes.print(f"  equal: {what}: {value:.3g}")
+            notes.print(f"  equal: {what}: {value:.4g}")
         results.append(result)
     about = {
         **machine.description(),

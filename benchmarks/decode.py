@@ -139,7 +139,7 @@ def measure(name: str, *, repeats: int, quick: bool) -> Result:
     return Result(
         name=name,
         unit="document",
-        sizes={"vocabulary": searching.model.vocab_size, "documents": documents},
+        details={"vocabulary": searching.model.vocab_size, "documents": documents},
         sides={
             side: Figures(timing.times(1 / documents[side])) for side, timing in timings.items()
         },

@@ -9,7 +9,7 @@ whatever happens outside tensors. So the floor cannot be reached; and what stays
 faster than a copy, so a part of it can be undercut.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import torch
@@ -178,14 +178,24 @@ class Probes:
             "copy": self._copy,
         }
 
-    def rates(self, timings: dict[str, Timing], *, bfloat16: bool = False) -> Rates:
-        product = timings["bfloat16 product" if bfloat16 else "float32 product"]
-        return Rates(
-            flop=product.times(1 / (self.PRODUCTS * 2 * self.SIDE**3)),
-            tanh=timings["tanh"].times(1 / (self.BLOCKS * self.BLOCK)),
-            # Each number is read and written.
-            byte=timings["copy"].times(1 / (self.COPIES * 2 * FLOAT * self.COPIED)),
-        )
+    def rates(self, timings: Mapping[str, Timing], *, bfloat16: bool = False) -> Rates:
+        one = {name: timings[name].times(1 / count) for name, count in self._counts().items()}
+        product = one["bfloat16 product" if bfloat16 else "float32 product"]
+        return Rates(flop=product, tanh=one["tanh"], byte=one["copy"])
+
+    def per_second(self, timings: Mapping[str, Timing]) -> dict[str, float]:
+        """Operations, evaluations and bytes, by the name of the call."""
+        return {name: count / timings[name].wall for name, count in self._counts().items()}
+
+    def _counts(self) -> dict[str, int]:
+        """How many a call of each is."""
+        product = self.PRODUCTS * 2 * self.SIDE**3
+        return {
+            "float32 product": product,
+            "bfloat16 product": product,
+            "tanh": self.BLOCKS * self.BLOCK,
+            "copy": self.COPIES * 2 * FLOAT * self.COPIED,  # each number is read and written
+        }
 
     def _multiply(self, matrices: Tensor) -> None:
         for _ in range(self.PRODUCTS):

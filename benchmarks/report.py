@@ -26,7 +26,7 @@ class Result:
 
     name: str
     unit: str
-    sizes: Mapping[str, object]
+    details: Mapping[str, object]
     sides: Mapping[str, Figures]
     baseline: str | None = None
     """The side that the others are compared with."""
@@ -63,7 +63,7 @@ def as_json(results: Iterable[Result], machine: Mapping[str, Any]) -> dict[str, 
             result.name: {
                 "unit": result.unit,
                 "baseline": result.baseline,
-                "sizes": dict(result.sizes),
+                "details": dict(result.details),
                 "checks": dict(result.checks),
                 "sides": {
                     name: {

@@ -26,7 +26,7 @@ def measure(*, repeats: int, quick: bool) -> Result:
     return Result(
         name="start-up",
         unit="start",
-        sizes={},
+        details={},
         sides={command: Figures(timing) for command, timing in timings.items()},
     )
 

@@ -35,7 +35,7 @@ def measure_encoding(*, repeats: int, quick: bool) -> Result:
     return Result(
         name="tokenize",
         unit="document",
-        sizes={"documents": documents, "characters": characters},
+        details={"documents": documents, "characters": characters},
         sides={side: Figures(timing.times(1 / documents)) for side, timing in timings.items()},
     )
 
@@ -72,7 +72,7 @@ def measure_rouge(*, repeats: int, quick: bool) -> Result:
     return Result(
         name="rouge",
         unit="pair",
-        sizes={"pairs": numbers, "words of a text": WORDS},
+        details={"pairs": numbers, "words of a text": WORDS},
         sides={side: Figures(timing.times(1 / numbers[side])) for side, timing in timings.items()},
         baseline=THEIRS,
         checks={"scores compared": few * len(METRICS)},

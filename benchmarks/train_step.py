@@ -201,10 +201,11 @@ def measure(name: str, *, repeats: int, quick: bool) -> Result:
     return Result(
         name=name,
         unit="step",
-        sizes={
+        details={
             "vocabulary": training.vocab_size,
             "batches": [asdict(Size.of(batch)) for batch in training.batches],
             "work of a step": asdict(work),
+            "rates, a second": probes.per_second(timings),
         },
         sides={
             side: Figures(

@@ -126,6 +126,7 @@ def test_rates_are_per_operation_and_bfloat16_has_its_own(monkeypatch):
     rates = probes.rates(timings)
     assert rates.flop.wall == pytest.approx(3 / (probes.PRODUCTS * 2 * 4**3))
     assert rates.byte.cpu == pytest.approx(6 / (probes.COPIES * 2 * 4 * 8))
+    assert probes.per_second(timings)["copy"] == pytest.approx(2 / rates.byte.cpu)
     assert probes.rates(timings, bfloat16=True).flop.wall == pytest.approx(rates.flop.wall / 3)
 
 
@@ -158,7 +159,7 @@ def test_ratios_say_how_many_times_better_a_side_is():
     result = Result(
         name="x",
         unit="step",
-        sizes={},
+        details={},
         sides={
             "twin": Figures(Timing(8.0, 6.0), memory=100),
             "ours": Figures(Timing(2.0, 2.0), memory=20, floor=Timing(1.0, 0.5)),

@@ -160,8 +160,7 @@ class RecurrentDecoder(nn.Module):
         inputs = embedded
         if self.input is not None:
             inputs = self.input(torch.cat([embedded, state.context[:, None]], dim=-1))
-        states, (hidden, cell) = self.lstm(inputs, (state.hidden[None], state.cell[None]))
-        hidden, cell = hidden[0], cell[0]
+        states, hidden, cell = self.run_cell(inputs, state)
         query = torch.cat([cell[:, None], states], dim=-1) if self.use_cell else states
         source = state.source
         documents = len(source.mask)
@@ -184,6 +183,22 @@ class RecurrentDecoder(nn.Module):
         reading = Reading(inputs, states, query, context, attention, log_attention, coverage_loss)
         coverage = state.coverage + attention.sum(1)
         return reading, DecoderState(hidden, cell, context[:, -1], coverage, source)
+
+    def run_cell(
+        self, inputs: Float[Tensor, "rows steps embedding"], state: DecoderState
+    ) -> tuple[
+        Float[Tensor, "rows steps decoder"],
+        Float[Tensor, "rows decoder"],
+        Float[Tensor, "rows decoder"],
+    ]:
+        """The hidden state after each step, and hidden state and cell after the last."""
+        if inputs.shape[1] == 1:  # where torch's layer takes twice as long as its cell
+            hidden, cell = torch.lstm_cell(
+                inputs[:, 0], (state.hidden, state.cell), *self.lstm.all_weights[0]
+            )
+            return hidden[:, None], hidden, cell
+        states, (hidden, cell) = self.lstm(inputs, (state.hidden[None], state.cell[None]))
+        return states, hidden[0], cell[0]
 
     def output_of(self, reading: Reading) -> DecoderOutput:
         """What no later step waits for, of all steps together."""

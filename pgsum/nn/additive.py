@@ -17,8 +17,8 @@ from torch.autograd.function import once_differentiable
 
 from pgsum.nn.shared import Parts, Shared
 
-# Numbers of the inner table worked on at a time: half a mebibyte of float32.
-_BLOCK = 2**17
+# Numbers of the inner table worked on at a time: a mebibyte of float32.
+_BLOCK = 2**18
 
 
 def additive_scores(

@@ -12,12 +12,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 
 from pgsum.nn.pointer import mixed_log_probs
 
-# Scores at a time: 32 MiB of float32.
-_BLOCK = 2**23
+# Scores at a time: 64 MiB of float32. With fewer the products are slower, as each block reads all
+# of the weights.
+_BLOCK = 2**24
 
 
 class Loss(NamedTuple):
@@ -86,13 +86,19 @@ class _SummedLogProb(Function):
         by_features = torch.empty_like(features)
         by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         by_mixed = [torch.empty_like(mixed) for mixed in (log_copy, gate) if mixed is not None]
-        size = max(1, _BLOCK // len(weight))
-        for first in range(0, len(gold_ids), size):
+        size = min(len(gold_ids), max(1, _BLOCK // len(weight)))
+        # One table for all blocks: memory that is new each time costs as much as the softmax.
+        tables = features.new_empty(size, len(weight), dtype=exact)
+        for first in range(0, len(gold_ids), max(1, size)):
             some = slice(first, first + size)
             gold = gold_ids[some]
             known = gold < len(weight)
             at = torch.where(known, gold, 0)[:, None]
-            table = F.linear(inputs[some], low_weight).to(exact).add_(bias)
+            table = tables[: len(gold)]
+            if products == exact:
+                torch.addmm(bias, inputs[some], low_weight.T, out=table)
+            else:
+                torch.add(inputs[some] @ low_weight.T, bias, out=table)
             table.sub_(table.amax(-1, keepdim=True))
             score = table.gather(1, at)[:, 0]
             sums = table.exp_().sum(-1)
@@ -108,7 +114,7 @@ class _SummedLogProb(Function):
             by_bias += by_logits.sum(0)
             low = by_logits.to(products)
             by_features[some] = low @ low_weight
-            if products == weight.dtype:
+            if products == exact:
                 by_weight.addmm_(low.T, inputs[some])
             else:
                 by_weight += low.T @ inputs[some]

@@ -20,7 +20,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from pgsum.decode.constraints import Rules
-from pgsum.decode.expand import end_stuck, expand
+from pgsum.decode.expand import expand
 from pgsum.decode.history import History
 from pgsum.decode.hypothesis import Hypothesis
 from pgsum.decode.live import Beam, follow, in_order, settle
@@ -78,8 +78,8 @@ def beam_search(
     while len(beam.documents):
         output, state = step(last_ids, state)  # (1) what may come next
         bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
-        ranked = expand(output, beam.log_probs, bans, beam_size)  # (3) the best, over all beams
-        ranked = end_stuck(ranked, output, beam.log_probs, eos_id)
+        # (3) the best, over all beams
+        ranked = expand(output, beam.log_probs, bans, beam_size, eos_id=eos_id)
         places = beam_size - beam.eos_count
         ended, live = settle(ranked, places, eos_id=eos_id)  # (4) who ends, who lives
         indices = history.keep(live, output, beam.indices)

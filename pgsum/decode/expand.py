@@ -49,13 +49,20 @@ class Candidates:
 
 
 def expand(
-    output: StepOutput, log_probs: Float[Tensor, "documents beam"], bans: Bans, count: int
+    output: StepOutput,
+    log_probs: Float[Tensor, "documents beam"],
+    bans: Bans,
+    count: int,
+    *,
+    eos_id: int,
 ) -> Candidates:
     """The `count` best allowed extensions of each document's hypotheses, which have `log_probs`.
 
-    Raises ModelError where a probability is not a number.
+    Where nothing is allowed at all, it is EOS, though forbidden, for every hypothesis. The tables
+    of `output` are written over. Raises ModelError where a probability is not a number.
     """
     vocab, oovs = output.vocab_log_probs.shape[1], output.oov_log_probs.shape[1]
+    eos = output.vocab_log_probs[:, eos_id].clone()
     generated = _best(output.vocab_log_probs, log_probs, bans, first_id=0, count=count)
     copied = _best(output.oov_log_probs, log_probs, bans, first_id=vocab, count=count)
     totals, tokens, rows, ids = (torch.cat(pair, 1) for pair in zip(generated, copied, strict=True))
@@ -66,7 +73,8 @@ def expand(
         )
     both = Candidates(totals, tokens, rows, ids).only(totals > -torch.inf)
     both = both.take((rows * (vocab + oovs) + ids).argsort(dim=1))
-    return both.take(best_first(both.log_probs, count))
+    best = both.take(best_first(both.log_probs, count))
+    return _end_stuck(best, eos.view_as(log_probs), log_probs, eos_id)
 
 
 def _best(
@@ -77,31 +85,26 @@ def _best(
     first_id: int,
     count: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The best of one table, as the fields of Candidates; its column 0 is `first_id`."""
+    """The best of each row, as the fields of Candidates; the table's column 0 is `first_id`."""
     documents, beam = log_probs.shape
     missing = -(-count // beam) - table.shape[1]
     if missing > 0:
         table = functional.pad(table, (0, missing), value=-torch.inf)
-    columns = table.shape[1]
-    totals = forbid_(table + log_probs.reshape(-1, 1), bans, first_id=first_id)
-    totals = totals.view(documents, -1)
-    best = best_first(totals, count)
-    first_rows = torch.arange(0, documents * beam, beam, device=best.device)[:, None]
-    return (
-        totals.gather(1, best),
-        table.reshape(documents, -1).gather(1, best),
-        best.div(columns, rounding_mode="floor") + first_rows,
-        best % columns + first_id,
-    )
+    best = best_first(forbid_(table, bans, first_id=first_id), count)
+    tokens = table.gather(1, best)
+    totals = tokens + log_probs.reshape(-1, 1)
+    rows = torch.arange(len(table), device=best.device)[:, None].expand_as(best)
+    fields_by_row = (totals, tokens, rows, best + first_id)
+    return tuple(field.reshape(documents, -1) for field in fields_by_row)  # type: ignore[return-value]
 
 
-def end_stuck(
+def _end_stuck(
     candidates: Candidates,
-    output: StepOutput,
+    eos: Float[Tensor, "documents beam"],
     log_probs: Float[Tensor, "documents beam"],
     eos_id: int,
 ) -> Candidates:
-    """The candidates, but EOS, though forbidden, for every hypothesis of a stuck document.
+    """The candidates, but EOS, of log-probability `eos`, for all hypotheses of stuck documents.
 
     A step that gives even EOS no chance counts as giving it the least there is: a hypothesis
     always comes back, and its log-probability is a number that JSON can hold.
@@ -109,7 +112,6 @@ def end_stuck(
     stuck = candidates.stuck[:, None]
     if not stuck.any():
         return candidates
-    eos = output.vocab_log_probs[:, eos_id].view_as(log_probs)
     eos = eos.clamp(min=torch.finfo(eos.dtype).min)
     rows = torch.arange(eos.numel(), device=eos.device).view_as(eos)
     ends = Candidates(log_probs + eos, eos, rows, torch.full_like(rows, eos_id))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import torch
 
 from pgsum.decode.constraints import Rules
-from pgsum.decode.expand import end_stuck, expand
+from pgsum.decode.expand import expand
 from pgsum.decode.history import History
 from pgsum.decode.hypothesis import Hypothesis
 from pgsum.decode.live import Beam, follow, in_order
@@ -51,8 +51,7 @@ def greedy_search(
     while len(beam.documents):
         output, state = step(last_ids, state)  # (1) what may come next
         bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
-        best = expand(output, beam.log_probs, bans, 1)  # (3) the best
-        best = end_stuck(best, output, beam.log_probs, eos_id)
+        best = expand(output, beam.log_probs, bans, 1, eos_id=eos_id)  # (3) the best
         is_eos = best.ids == eos_id
         ended, live = best.only(is_eos), best.only(~is_eos)
         indices = history.keep(live, output, beam.indices)

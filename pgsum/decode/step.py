@@ -46,6 +46,7 @@ class Step(Protocol[S]):
     def __call__(self, last_ids: Int[Tensor, " rows"], state: S) -> tuple[StepOutput, S]:
         """Log-probabilities of each next id, and the state after reading `last_ids`.
 
+        The tables are the search's own: it writes over them.
         `last_ids` are extended ids; the step itself feeds an OOV back as UNK.
         """
         ...

@@ -43,8 +43,8 @@ def first_positions(ids: Int[Tensor, "batch source"]) -> Int[Tensor, "batch sour
     return torch.empty_like(order).scatter(1, order, order.gather(1, run))
 
 
-def extended_log_probs(
-    log_p_vocab: Float[Tensor, "rows vocab"],
+def extended_log_probs_(
+    scores: Float[Tensor, "rows vocab"],
     attention: Float[Tensor, "rows source"],
     gate: Float[Tensor, " rows"],
     source_extended_ids: Int[Tensor, "rows source"],
@@ -53,19 +53,23 @@ def extended_log_probs(
 ) -> tuple[Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"]]:
     """Log P of the whole vocabulary and, apart from it, of the source's OOVs.
 
-    Only the source's own words gain from copying, so only their entries are touched. `first` is
+    The vocabulary's stands where its `scores` stood, P_vocab being their softmax. Only the source's
+    own words gain from copying, so only their entries are touched again. `first` is
     `first_positions(source_extended_ids)`: where a word stands several times, its shares are added.
     """
-    vocab_size = log_p_vocab.shape[1]
+    vocab_size = scores.shape[1]
     on_word = torch.zeros_like(attention).scatter_add(1, first, attention).gather(1, first)
     log_copy = F.logsigmoid(-gate)[:, None] + on_word.log()
-    # Each table has one column more, cut off at the end, which takes the other table's words.
+    vocab_log_probs = scores.add_((F.logsigmoid(gate) - scores.logsumexp(1))[:, None])
+    # An OOV's place in the vocabulary is that of padding, to which nothing is added.
     known = source_extended_ids < vocab_size
-    in_vocab = torch.where(known, source_extended_ids, vocab_size)
-    vocab_log_probs = F.pad(F.logsigmoid(gate)[:, None] + log_p_vocab, (0, 1), value=-torch.inf)
-    both = torch.logaddexp(vocab_log_probs.gather(1, in_vocab), log_copy)
-    vocab_log_probs = vocab_log_probs.scatter(1, in_vocab, both)
+    in_vocab = torch.where(known, source_extended_ids, 0)
+    gain = log_copy.masked_fill(~known | (in_vocab == 0), -torch.inf)
+    vocab_log_probs.scatter_(
+        1, in_vocab, torch.logaddexp(vocab_log_probs.gather(1, in_vocab), gain)
+    )
+    # The table of OOVs has one column more, cut off at the end, which takes the known words.
     as_oov = torch.where(known, max_source_oovs, source_extended_ids - vocab_size)
     oov_log_probs = attention.new_full((len(attention), max_source_oovs + 1), -torch.inf)
     oov_log_probs = oov_log_probs.scatter(1, as_oov, log_copy)
-    return vocab_log_probs[:, :vocab_size], oov_log_probs[:, :max_source_oovs]
+    return vocab_log_probs, oov_log_probs[:, :max_source_oovs]

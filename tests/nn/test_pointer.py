@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pgsum.nn.pointer import (
     copy_log_probs,
-    extended_log_probs,
+    extended_log_probs_,
     first_positions,
     mixed_log_probs,
 )
@@ -18,8 +18,8 @@ from pgsum.nn.pointer import (
 def mix(
     p_vocab: Tensor, attention: Tensor, p_gen: Tensor, source: Tensor, oovs: int
 ) -> tuple[Tensor, Tensor]:
-    """The two tables of `extended_log_probs`, as probabilities."""
-    tables = extended_log_probs(
+    """The two tables of `extended_log_probs_`, as probabilities."""
+    tables = extended_log_probs_(
         p_vocab.log(), attention, p_gen.logit(), source, first_positions(source), oovs
     )
     return tables[0].exp(), tables[1].exp()

@@ -145,9 +145,8 @@ class PointerGenerator(nn.Module):
         """One step of search: log P over the vocabulary and over the OOVs, and the next state."""
         output, following = self.decoder(self.embed(last_ids[:, None]), state)
         # Few rows times a large vocabulary is quicker as a product from the left.
-        scores = torch.addmm(
-            self.projection.bias[:, None], self.projection.weight, output.features[:, 0].T
-        )
+        scores = torch.mm(self.projection.weight, output.features[:, 0].T)
+        scores.add_(self.projection.bias[:, None])
         source = state.source
         vocab_log_probs, oov_log_probs = extended_log_probs_(
             scores.T,

@@ -9,6 +9,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+# Of a table of scores, looked at together: some rows of so many stay in a processor's cache.
+_COLUMNS = 2048
+
 
 def copy_log_probs(
     log_attention: Float[Tensor, "tokens source"],
@@ -43,6 +46,14 @@ def first_positions(ids: Int[Tensor, "batch source"]) -> Int[Tensor, "batch sour
     return torch.empty_like(order).scatter(1, order, order.gather(1, run))
 
 
+def log_normaliser(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, " rows"]:
+    """The log of the softmax's denominator, without a second table of the scores' size."""
+    largest = scores.amax(1)
+    parts = scores.split(_COLUMNS, dim=1)
+    sums = [torch.exp_(part - largest[:, None]).sum(1) for part in parts]
+    return largest + torch.stack(sums).sum(0).log()
+
+
 def extended_log_probs_(
     scores: Float[Tensor, "rows vocab"],
     attention: Float[Tensor, "rows source"],
@@ -60,7 +71,7 @@ def extended_log_probs_(
     vocab_size = scores.shape[1]
     on_word = torch.zeros_like(attention).scatter_add(1, first, attention).gather(1, first)
     log_copy = F.logsigmoid(-gate)[:, None] + on_word.log()
-    vocab_log_probs = scores.add_((F.logsigmoid(gate) - scores.logsumexp(1))[:, None])
+    vocab_log_probs = scores.add_((F.logsigmoid(gate) - log_normaliser(scores))[:, None])
     # An OOV's place in the vocabulary is that of padding, to which nothing is added.
     known = source_extended_ids < vocab_size
     in_vocab = torch.where(known, source_extended_ids, 0)

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from reference.textbook_model import mixture
 from torch import Tensor
 
+from pgsum.nn import pointer
 from pgsum.nn.pointer import (
     copy_log_probs,
     extended_log_probs_,
     first_positions,
+    log_normaliser,
     mixed_log_probs,
 )
 
@@ -143,6 +145,15 @@ def test_first_positions_are_those_of_a_search_from_the_left(rows):
     assert first_positions(torch.tensor(rows)).tolist() == [
         [row.index(word) for word in row] for row in rows
     ]
+
+
+def test_the_log_normaliser_is_that_of_a_softmax_of_any_size_and_layout(monkeypatch):
+    monkeypatch.setattr(pointer, "_COLUMNS", 4)
+    torch.manual_seed(0)
+    for columns in (1, 4, 11):
+        scores = 300 * torch.randn(columns, 3, dtype=torch.float64)
+        for table in (scores.T, scores.T.contiguous()):
+            torch.testing.assert_close(log_normaliser(table), table.logsumexp(1))
 
 
 def test_gradients_of_the_gold_words_share_are_right():

@@ -15,9 +15,8 @@ from torch.autograd.function import once_differentiable
 
 from pgsum.nn.pointer import mixed_log_probs
 
-# Scores at a time: 64 MiB of float32. With fewer the products are slower, as each block reads all
-# of the weights.
-_BLOCK = 2**24
+# 64 MiB of float32. With fewer the products are slower, as each block reads all of the weights.
+SCORES_AT_A_TIME = 2**24
 
 
 class Loss(NamedTuple):
@@ -86,7 +85,7 @@ class _SummedLogProb(Function):
         by_features = torch.empty_like(features)
         by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
         by_mixed = [torch.empty_like(mixed) for mixed in (log_copy, gate) if mixed is not None]
-        size = min(len(gold_ids), max(1, _BLOCK // len(weight)))
+        size = min(len(gold_ids), max(1, SCORES_AT_A_TIME // len(weight)))
         # One table for all blocks: memory that is new each time costs as much as the softmax.
         tables = features.new_empty(size, len(weight), dtype=exact)
         for first in range(0, len(gold_ids), max(1, size)):

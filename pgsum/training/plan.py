@@ -8,6 +8,7 @@ from pgsum.bundle import build_model
 from pgsum.config import Config
 from pgsum.data.prepare import prepare
 from pgsum.data.sources import Corpus, open_corpus
+from pgsum.nn.loss import SCORES_AT_A_TIME
 from pgsum.training.callbacks import Report, report_nothing
 from pgsum.training.folder import run_folder
 
@@ -51,14 +52,12 @@ def read_corpus(config: Config, report: Report) -> Corpus:
 def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:
     """Bytes that a training step takes at its peak, roughly: within a factor of two.
 
-    Weights, gradients and the optimizer's two moments; for the largest batch the vocabulary's
-    scores of each target token (three tables) and the encoder's states; with an attention that
-    goes step by step, its inner table at every step.
+    Weights, gradients and the optimizer's two moments; for the largest batch the encoder's states,
+    the target's attention, and the vocabulary's scores of as many tokens as are scored at a time.
     """
     trainer, text, model = config.trainer, config.text, config.model
     sources = min(trainer.batch_size * text.max_source_tokens, trainer.batch_tokens)
     targets = min(trainer.batch_size * text.max_target_tokens, trainer.batch_tokens)
-    numbers = 4 * parameters + 3 * targets * vocab_size + 40 * sources * model.hidden_size
-    if model.attention == "additive":
-        numbers += 3 * sources * text.max_target_tokens * model.attention_size
-    return 4 * numbers
+    scores = min(targets * vocab_size, SCORES_AT_A_TIME)
+    attention = 6 * targets * text.max_source_tokens
+    return 4 * (4 * parameters + scores + attention + 40 * sources * model.hidden_size)

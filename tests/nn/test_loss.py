@@ -37,7 +37,7 @@ def by_hand(
 
 @pytest.fixture(params=[1, 2, 100], ids=lambda tokens: f"blocks of {tokens}")
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss, "_BLOCK", request.param * VOCAB)
+    monkeypatch.setattr(loss, "SCORES_AT_A_TIME", request.param * VOCAB)
 
 
 @pytest.mark.usefixtures("_blocks")

@@ -4,6 +4,7 @@
 that they are compared with.
 """
 
+import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -90,24 +91,9 @@ def textbook_beam_search(
 
 
 def enumerate_all(next_log_probs: NextLogProbs, settings: Settings) -> dict[tuple[int, ...], Found]:
-    """Every sequence there is, by its ids."""
-    live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-    ended = []
-    for length in range(1, settings.max_tokens + 1):
-        following = []
-        for negative, beam, candidate in _extensions(next_log_probs, live, settings):
-            prefix = live[beam][0]
-            if candidate != settings.eos_id:
-                following.append(((*prefix, candidate), -negative))
-            else:
-                stop = "eos" if len(prefix) >= settings.min_tokens else "blocked"
-                ended.append(Found(prefix, -negative, settings.score(-negative, length), stop))
-        live = following
-    ended += [
-        Found(ids, log_prob, settings.score(log_prob, settings.max_tokens), "max_tokens")
-        for ids, log_prob in live
-    ]
-    return {found.ids: found for found in ended}
+    """Every sequence there is, by its ids: what a beam finds that nothing falls out of."""
+    everything = textbook_beam_search(next_log_probs, settings, beam_size=sys.maxsize)
+    return {found.ids: found for found in everything}
 
 
 def most_sequences(words: int, max_tokens: int) -> int:

@@ -192,7 +192,7 @@ class RecurrentDecoder(nn.Module):
         Float[Tensor, "rows decoder"],
     ]:
         """The hidden state after each step, and hidden state and cell after the last."""
-        if inputs.shape[1] == 1:  # where torch's layer takes twice as long as its cell
+        if inputs.shape[1] == 1:  # torch's layer takes longer than its cell for a single step
             hidden, cell = torch.lstm_cell(
                 inputs[:, 0], (state.hidden, state.cell), *self.lstm.all_weights[0]
             )

@@ -2,9 +2,11 @@ import math
 
 import pytest
 import torch
+from reference.tiny import FULL, tiny_batch, tiny_model
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from pgsum.config import OptimConfig
-from pgsum.training.module import build_optimizer, learning_rate_share
+from pgsum.training.module import TrainingModule, build_optimizer, learning_rate_share
 
 
 def shares(config: OptimConfig, max_steps: int) -> list[float]:
@@ -55,3 +57,37 @@ def test_optimizer_takes_every_setting(config: OptimConfig, kind: type):
     assert optimizer.defaults["weight_decay"] == config.weight_decay
     if config.name == "adagrad":
         assert optimizer.state[layer.weight]["sum"].unique().tolist() == [0.75]
+
+
+class NothingWaits(TorchDispatchMode):
+    """Refuses what a GPU would have to finish its work for: numbers read, sizes that depend on
+    values.
+    """
+
+    waiting = ("_local_scalar_dense", "nonzero", "masked_select", "_unique2", "unique_consecutive")
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        assert func.__name__.split(".")[0] not in self.waiting, func
+        indices = args[1] if func.__name__.startswith("index.") else ()
+        assert all(index is None or index.dtype != torch.bool for index in indices), func
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("settings", [{}, FULL, {"pointer": False}], ids=str)
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_no_part_of_a_step_waits_for_a_device(settings, bfloat16):
+    model, batch = tiny_model(**settings).float().train(), tiny_batch()
+    config = OptimConfig()
+    module = TrainingModule(
+        model, config, max_steps=9, usual_tokens=8.0, bfloat16_products=bfloat16, log_every=9
+    )
+    optimizer = build_optimizer(model, config)
+    with NothingWaits():
+        loss = module.loss(batch)
+        loss.total.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)
+    optimizer.step()
+    with pytest.raises(AssertionError), NothingWaits():
+        loss.total.item()
+    with pytest.raises(AssertionError), NothingWaits():
+        batch.target_mask[batch.target_mask]

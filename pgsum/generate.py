@@ -1,6 +1,6 @@
 """The model dressed as a step of search: from a batch of sources to hypotheses."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import torch
 from jaxtyping import Int
@@ -9,6 +9,7 @@ from torch import Tensor
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import SourceBatch
 from pgsum.decode.beam import beam_search
+from pgsum.decode.constraints import Rules
 from pgsum.decode.greedy import greedy_search
 from pgsum.decode.hypothesis import Hypothesis
 from pgsum.decode.step import StepOutput
@@ -63,37 +64,24 @@ def generate(
         batch.source_ids, batch.source_extended_ids, batch.source_mask, batch.max_source_oovs
     )
     limits = [length_limits(config, int(n)) for n in batch.source_mask.sum(-1).tolist()]
-    lows: Sequence[int] = [low for low, _ in limits]
-    highs: Sequence[int] = [high for _, high in limits]
+    rules = Rules.checked(
+        min_tokens=[low for low, _ in limits],
+        max_tokens=[high for _, high in limits],
+        eos_id=EOS_ID,
+        banned_ids=NEVER_PRODUCED,
+        exempt_ids=exempt_ids,
+        no_repeat_ngram=config.no_repeat_ngram,
+        device=batch.source_ids.device,
+    )
     step = ModelStep(model)
-    device = batch.source_ids.device
     if config.beam_size == 1:
-        return greedy_search(
-            step,
-            state,
-            documents=len(batch),
-            min_tokens=lows,
-            max_tokens=highs,
-            bos_id=BOS_ID,
-            eos_id=EOS_ID,
-            banned_ids=NEVER_PRODUCED,
-            no_repeat_ngram=config.no_repeat_ngram,
-            exempt_ids=exempt_ids,
-            device=device,
-        )
+        return greedy_search(step, state, rules, bos_id=BOS_ID)
     return beam_search(
         step,
         state,
-        documents=len(batch),
+        rules,
         beam_size=config.beam_size,
-        min_tokens=lows,
-        max_tokens=highs,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
-        banned_ids=NEVER_PRODUCED,
         length_alpha=config.length_alpha,
-        no_repeat_ngram=config.no_repeat_ngram,
-        exempt_ids=exempt_ids,
         n_best=config.n_best,
-        device=device,
+        bos_id=BOS_ID,
     )

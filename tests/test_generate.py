@@ -10,6 +10,7 @@ from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate, collate_sources
 from pgsum.data.example import Source
 from pgsum.decode.beam import beam_search
+from pgsum.decode.constraints import Rules
 from pgsum.decode.hypothesis import Hypothesis
 from pgsum.generate import NEVER_PRODUCED, ModelStep, generate, length_limits
 from pgsum.nn.model import PointerGenerator
@@ -93,19 +94,21 @@ def test_a_beam_of_one_equals_greedy_search(settings):
     greedy = search(model, SOURCES, replace(DECODE, beam_size=1))
     batch = collate_sources(SOURCES)
     limits = [length_limits(DECODE, len(source.source_ids)) for source in SOURCES]
+    rules = Rules.checked(
+        min_tokens=[low for low, _ in limits],
+        max_tokens=[high for _, high in limits],
+        eos_id=EOS_ID,
+        banned_ids=NEVER_PRODUCED,
+        no_repeat_ngram=0,
+    )
     beam = beam_search(
         ModelStep(model),
         encode(model, batch),
-        documents=len(batch),
+        rules,
         beam_size=1,
-        min_tokens=[low for low, _ in limits],
-        max_tokens=[high for _, high in limits],
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
-        banned_ids=NEVER_PRODUCED,
         length_alpha=0.0,
-        no_repeat_ngram=0,
         n_best=1,
+        bos_id=BOS_ID,
     )
     assert said(greedy) == said(beam)
     assert scores(greedy) == [pytest.approx(score) for score in scores(beam)]

@@ -13,8 +13,6 @@ every place has ended or by a bound that changes no answer, and at its `max_toke
 the batch.
 """
 
-from collections.abc import Collection, Sequence
-
 import torch
 from jaxtyping import Bool
 from torch import Tensor
@@ -31,28 +29,18 @@ from pgsum.decode.step import S, Step
 def beam_search(
     step: Step[S],
     state: S,
+    rules: Rules,
     *,
-    documents: int,
     beam_size: int,
-    min_tokens: Sequence[int],
-    max_tokens: Sequence[int],
-    bos_id: int,
-    eos_id: int,
-    banned_ids: Collection[int],
     length_alpha: float,
-    no_repeat_ngram: int,
-    exempt_ids: Collection[int] = (),
     n_best: int,
-    device: torch.device | None = None,
+    bos_id: int,
 ) -> list[list[Hypothesis]]:
     """The `n_best` best hypotheses of each document, best first; fewer where there are no more.
 
-    `state` has a row per document; search widens and re-orders it by `select` alone. `min_tokens`
-    and `max_tokens` are per document, EOS not counted. `banned_ids` are never produced, nor any
-    n-gram of size `no_repeat_ngram` twice (0 allows it), but `exempt_ids` may always come next.
-    Where the constraints leave a document nothing, its hypotheses end as `blocked`. What else is
-    searched along changes no result, as far as it does not change the step's numbers. `device` is
-    where the step wants its ids.
+    `state` has a row per document, as `rules` have; search widens and re-orders it by `select`
+    alone. Where the rules leave a document nothing, its hypotheses end as `blocked`. What else is
+    searched along changes no result, as far as it does not change the step's numbers.
 
     Raises ValueError for settings that no search can meet, ModelError where the step gives NaN.
     """
@@ -61,27 +49,17 @@ def beam_search(
             f"n_best ({n_best}) must lie between 1 and beam_size ({beam_size}), "
             "which is all that a beam returns. Lower the one or raise the other."
         )
-    rules = Rules.checked(
-        documents=documents,
-        min_tokens=min_tokens,
-        max_tokens=max_tokens,
-        eos_id=eos_id,
-        banned_ids=banned_ids,
-        exempt_ids=exempt_ids,
-        no_repeat_ngram=no_repeat_ngram,
-        device=device,
-    )
-    penalty = LengthPenalty(length_alpha, max_tokens=max_tokens)
+    penalty = LengthPenalty(length_alpha, max_tokens=rules.max_tokens.tolist())
     history = History()
-    beam, over = Beam.start(documents, device), []
-    last_ids = torch.full((documents,), bos_id, device=device)
+    beam, over = Beam.start(rules.documents, rules.device), []
+    last_ids = torch.full_like(rules.max_tokens, bos_id)
     while len(beam.documents):
         output, state = step(last_ids, state)  # (1) what may come next
         bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
         # (3) the best, over all beams
-        ranked = expand(output, beam.log_probs, bans, beam_size, eos_id=eos_id)
+        ranked = expand(output, beam.log_probs, bans, beam_size, eos_id=rules.eos_id)
         places = beam_size - beam.eos_count
-        ended, live = settle(ranked, places, eos_id=eos_id)  # (4) who ends, who lives
+        ended, live = settle(ranked, places, eos_id=rules.eos_id)  # (4) who ends, who lives
         indices = history.keep(live, output, beam.indices)
         beam = follow(beam, ended, live, indices, rules=rules, penalty=penalty, n_best=n_best)
         is_full = beam.length == rules.max_tokens[beam.documents]

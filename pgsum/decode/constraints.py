@@ -63,7 +63,12 @@ def forbid_(
 
 @dataclass(frozen=True)
 class Rules:
-    """All constraints of one search, checked."""
+    """All constraints of one search.
+
+    Of each document the fewest and the most tokens, EOS not counted. `banned_ids` are never
+    produced, nor any n-gram of size `no_repeat_ngram` twice (0 allows it), but `exempt_ids` may
+    always come next.
+    """
 
     min_tokens: Int[Tensor, " documents"]
     max_tokens: Int[Tensor, " documents"]
@@ -72,26 +77,32 @@ class Rules:
     exempt_ids: Int[Tensor, " exempt"]
     no_repeat_ngram: int
 
+    @property
+    def documents(self) -> int:
+        return len(self.max_tokens)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the step wants its ids."""
+        return self.max_tokens.device
+
     @classmethod
     def checked(
         cls,
         *,
-        documents: int,
         min_tokens: Sequence[int],
         max_tokens: Sequence[int],
         eos_id: int,
         banned_ids: Collection[int],
-        exempt_ids: Collection[int],
+        exempt_ids: Collection[int] = (),
         no_repeat_ngram: int,
-        device: torch.device | None,
+        device: torch.device | None = None,
     ) -> "Rules":
         """Raises ValueError for settings that no search can meet."""
-        if documents < 1:
-            raise ValueError(f"documents ({documents}) must be at least 1: search needs a source.")
-        if not len(min_tokens) == len(max_tokens) == documents:
+        if not len(min_tokens) == len(max_tokens) >= 1:
             raise ValueError(
                 f"min_tokens ({len(min_tokens)}) and max_tokens ({len(max_tokens)}) must give one "
-                f"number for each of the {documents} documents."
+                "number for each document, and there must be one at least."
             )
         for document, (fewest, most) in enumerate(zip(min_tokens, max_tokens, strict=True)):
             if not 0 <= fewest <= most or most < 1:

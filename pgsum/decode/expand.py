@@ -115,11 +115,11 @@ def _end_stuck(
     eos = eos.clamp(min=torch.finfo(eos.dtype).min)
     rows = torch.arange(eos.numel(), device=eos.device).view_as(eos)
     ends = Candidates(log_probs + eos, eos, rows, torch.full_like(rows, eos_id))
-    beam = log_probs.shape[1]
-    ends = ends.take(best_first(ends.log_probs, beam))
+    places = min(log_probs.shape[1], candidates.ids.shape[1])
+    ends = ends.take(best_first(ends.log_probs, places))
 
     def replaced(name: str) -> Tensor:
         old, new = getattr(candidates, name), getattr(ends, name)
-        return torch.cat([torch.where(stuck, new, old[:, :beam]), old[:, beam:]], dim=1)
+        return torch.cat([torch.where(stuck, new, old[:, :places]), old[:, places:]], dim=1)
 
     return Candidates(*(replaced(field.name) for field in fields(Candidates)))

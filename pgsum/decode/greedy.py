@@ -3,8 +3,6 @@
 Knows ids, log-probabilities and rows. Knows nothing of models, words or settings.
 """
 
-from collections.abc import Collection, Sequence
-
 import torch
 
 from pgsum.decode.constraints import Rules
@@ -16,43 +14,20 @@ from pgsum.decode.scoring import LengthPenalty
 from pgsum.decode.step import S, Step
 
 
-def greedy_search(
-    step: Step[S],
-    state: S,
-    *,
-    documents: int,
-    min_tokens: Sequence[int],
-    max_tokens: Sequence[int],
-    bos_id: int,
-    eos_id: int,
-    banned_ids: Collection[int],
-    no_repeat_ngram: int,
-    exempt_ids: Collection[int] = (),
-    device: torch.device | None = None,
-) -> list[list[Hypothesis]]:
+def greedy_search(step: Step[S], state: S, rules: Rules, *, bos_id: int) -> list[list[Hypothesis]]:
     """One hypothesis per document, in a list of its own, its score being its `log_prob`.
 
     All else is as `beam_search` has it.
     """
-    rules = Rules.checked(
-        documents=documents,
-        min_tokens=min_tokens,
-        max_tokens=max_tokens,
-        eos_id=eos_id,
-        banned_ids=banned_ids,
-        exempt_ids=exempt_ids,
-        no_repeat_ngram=no_repeat_ngram,
-        device=device,
-    )
-    no_penalty = LengthPenalty(0.0, max_tokens=max_tokens)
+    no_penalty = LengthPenalty(0.0, max_tokens=rules.max_tokens.tolist())
     history = History()
-    beam, over = Beam.start(documents, device), []
-    last_ids = torch.full((documents,), bos_id, device=device)
+    beam, over = Beam.start(rules.documents, rules.device), []
+    last_ids = torch.full_like(rules.max_tokens, bos_id)
     while len(beam.documents):
         output, state = step(last_ids, state)  # (1) what may come next
         bans = rules.bans(beam.documents, beam.prefixes)  # (2) what may not
-        best = expand(output, beam.log_probs, bans, 1, eos_id=eos_id)  # (3) the best
-        is_eos = best.ids == eos_id
+        best = expand(output, beam.log_probs, bans, 1, eos_id=rules.eos_id)  # (3) the best
+        is_eos = best.ids == rules.eos_id
         ended, live = best.only(is_eos), best.only(~is_eos)
         indices = history.keep(live, output, beam.indices)
         beam = follow(beam, ended, live, indices, rules=rules, penalty=no_penalty, n_best=1)

@@ -317,11 +317,11 @@ def test_a_probability_that_is_not_a_number_is_refused():
         ({"min_tokens": 9}, r"Document 0: min_tokens \(9\) must lie between 0 and .* \(8\)"),
         ({"min_tokens": -1}, r"Document 0: min_tokens \(-1\) must lie between 0"),
         ({"max_tokens": 0}, r"max_tokens \(0\), and max_tokens must be at least 1"),
-        ({"max_tokens": [8, 8]}, r"min_tokens \(1\) and max_tokens \(2\) .* the 1 documents"),
+        ({"max_tokens": [8, 8]}, r"min_tokens \(1\) and max_tokens \(2\) must give one number"),
         ({"banned_ids": [PAD, UNK, EOS]}, r"must not hold eos_id \(3\): nothing could end"),
         ({"no_repeat_ngram": -1}, r"no_repeat_ngram \(-1\) must be 0 \(off\) or more"),
         ({"length_alpha": -0.5}, r"length_alpha \(-0.5\) must be 0 or more"),
-        ({"documents": 0}, r"documents \(0\) must be at least 1"),
+        ({"min_tokens": [], "max_tokens": []}, r"there must be one at least"),
     ],
 )
 def test_what_no_search_can_meet_is_refused(settings, words):

@@ -103,10 +103,12 @@ class _SummedLogProb(Function):
             sums = table.exp_().sum(-1)
             log_generate = torch.where(known, score - sums.log(), torch.finfo(exact).min)
             mixed = [t[some].to(exact) for t in (log_copy, gate) if t is not None]
+            if not with_gradients:
+                total += (mixed_log_probs(log_generate, *mixed) if mixed else log_generate).sum()
+                continue
             log_prob, share, *others = _mixture(log_generate, mixed)
             total += log_prob
-            if not with_gradients:
-                continue
+            share = torch.where(known, share, 0)
             # Of log softmax: 1 at the gold word, less the softmax everywhere.
             by_logits = table.mul_((-share / sums)[:, None])
             by_logits.scatter_add_(1, at, share[:, None])

@@ -53,6 +53,7 @@ class Parts:
         self._by_feature: list[Float[Tensor, "batch steps feature"]] = []
         self._whole: Float[Tensor, "batch source feature"] | None = None
         self._scale: Float[Tensor, " feature"] | None = None
+        self._backward_pass = -1
 
     def note(
         self,
@@ -60,6 +61,7 @@ class Parts:
         by_feature: Float[Tensor, "batch steps feature"],
     ) -> None:
         """The outer products of the two, over source and feature, summed over the steps."""
+        self._forget_other_passes()
         self._by_source.append(by_source)
         self._by_feature.append(by_feature)
 
@@ -67,9 +69,18 @@ class Parts:
         self, like: Float[Tensor, "batch source feature"], *, scale: Float[Tensor, " feature"]
     ) -> Float[Tensor, "batch source feature"]:
         """To be added to in place; what stands there is multiplied by `scale` in the end."""
+        self._forget_other_passes()
         if self._whole is None:
             self._whole, self._scale = torch.zeros_like(like), scale
         return self._whole
+
+    def _forget_other_passes(self) -> None:
+        """What a backward pass left that was asked for other gradients and never took this one."""
+        current = torch._C._current_graph_task_id()
+        if current != self._backward_pass:
+            self._backward_pass, self._whole = current, None
+            self._by_source.clear()
+            self._by_feature.clear()
 
     def take(self) -> Float[Tensor, "batch source feature"] | None:
         """The sum of all parts, which are then forgotten; None if there are none."""

@@ -101,10 +101,19 @@ class TrainingProgress(pl.Callback):
         self.steps: deque[float] = deque(maxlen=_STEPS_OF_ESTIMATE)
         self.validations: list[float] = []
         self.since = 0.0
+        self.validated = False
         self.reported = -_SECONDS_BETWEEN_REPORTS
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.since = time.monotonic()
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        if self.validated:  # then checkpoints have been written since
+            self.validations[-1] += time.monotonic() - self.since
+            self.since = time.monotonic()
+            self.validated = False
 
     def on_train_batch_end(
         self,
@@ -132,17 +141,23 @@ class TrainingProgress(pl.Callback):
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._stop(self.validations.append)
+        self.validated = True
 
     def left(self, done: int) -> tuple[float | None, str]:
-        """Seconds left after `done` steps, if they can be told, and what these leave out."""
-        steps = self.max_steps - done
-        if len(self.steps) < _STEPS_BEFORE_ESTIMATE or not steps:
+        """Seconds left after `done` steps, if they can be told, and what these leave out.
+
+        The last step is validated, too, and of this step that is yet to come.
+        """
+        steps, every = self.max_steps - done, self.validate_every
+        if not steps:
             return None, ""
+        validations = self.max_steps // every - done // every + (self.max_steps % every > 0)
+        validations += done % every == 0
         seconds = steps * mean(self.steps)
-        validations = -(-steps // self.validate_every)
         if self.validations:
             return seconds + validations * mean(self.validations), ""
-        return seconds, f"plus {validations} validation{'s' if validations > 1 else ''}, "
+        on_top = f"plus {validations} validation{'s' if validations > 1 else ''}, "
+        return seconds if len(self.steps) >= _STEPS_BEFORE_ESTIMATE else None, on_top
 
     def _stop(self, keep: Callable[[float], None]) -> float:
         """Keeps the time since the clock was last read, and returns the new time."""

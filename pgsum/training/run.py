@@ -137,6 +137,7 @@ class Run:
         self.rouge = Rouge(tokenizer_for(chain(*references)))
         self.signature = self.rouge.signature(references, trials=0, seed=self.config.trainer.seed)
         self.best: dict[str, float] | None = None
+        self.non_finite = StopOnNonFinite(every=self.config.trainer.log_every)
 
     def fit(self) -> TrainResult:
         with quiet_lightning():
@@ -163,13 +164,16 @@ class Run:
             if not trainer.interrupted:
                 raise
             stopped = "terminated" if trainer.received_sigterm else "interrupted"
-        if stopped == "finished" and trainer.global_step < settings.max_steps:
-            stopped = "early"
-        if self.best is None:
-            self.keep(trainer.global_step, None)
-        self.write_record(trainer.global_step, stopped)
-        if stopped == "interrupted":
-            signal.signal(signal.SIGINT, on_interrupt)
+        try:
+            self.non_finite.check(trainer)
+            if stopped == "finished" and trainer.global_step < settings.max_steps:
+                stopped = "early"
+            if self.best is None:
+                self.keep(trainer.global_step, None)
+            self.write_record(trainer.global_step, stopped)
+        finally:
+            if stopped == "interrupted":
+                signal.signal(signal.SIGINT, on_interrupt)
         return TrainResult(self.run_dir, self.model_dir, self.best or {}, stopped)
 
     def trainer(self) -> pl.Trainer:
@@ -181,7 +185,7 @@ class Run:
             TrainingProgress(
                 self.report, max_steps=settings.max_steps, validate_every=validate_every
             ),
-            StopOnNonFinite(every=settings.log_every),
+            self.non_finite,
             SearchValidation(
                 Summarizer(self.bundle),
                 self.prepared.validation,

@@ -80,12 +80,21 @@ def test_scores_too_large_for_an_exponential_leave_all_finite():
     assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(found, inputs))
 
 
-def test_without_gradients_it_is_the_same_number():
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_it_is_the_same_number(mode):
     inputs = draw()
-    with_gradients = summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
-    with torch.no_grad():
-        without = summed_log_prob(*inputs[:3], GOLD, *inputs[3:])
-    assert without.item() == with_gradients.item()
+    for mixed, gold in ((inputs[3:], GOLD), ([], IN_VOCAB)):
+        with_gradients = summed_log_prob(*inputs[:3], gold, *mixed)
+        with mode():
+            without = summed_log_prob(*inputs[:3], gold, *mixed)
+        assert without.item() == pytest.approx(with_gradients.item(), rel=1e-12)
+
+
+def test_a_word_that_can_be_neither_generated_nor_copied_moves_no_score():
+    features, weight, bias, _, gate = draw()
+    log_copy = torch.full((TOKENS,), torch.finfo(torch.float32).min, dtype=torch.float64)
+    found = summed_log_prob(features, weight, bias, torch.full((TOKENS,), VOCAB), log_copy, gate)
+    assert torch.autograd.grad(found, bias)[0].count_nonzero() == 0
 
 
 def test_no_words_at_all_add_up_to_0():

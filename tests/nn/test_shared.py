@@ -54,6 +54,14 @@ def test_a_second_backward_finds_the_same():
     torch.testing.assert_close(list(first), copies)
 
 
+def test_a_pass_that_asks_for_other_gradients_leaves_nothing_to_the_next():
+    inputs = draw()
+    total = read_in_steps(*inputs)
+    expected = torch.autograd.grad(read_plainly(*inputs), inputs[0])
+    torch.autograd.grad(total, inputs[1:], retain_graph=True)
+    torch.testing.assert_close(torch.autograd.grad(total, inputs[0]), expected)
+
+
 def test_who_needs_no_gradient_gets_none():
     tensor, queries, weights, _ = draw()
     fixed = Shared(tensor.detach())

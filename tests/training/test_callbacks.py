@@ -49,7 +49,7 @@ class Told(list[tuple[int, str, float | None]]):
 
 
 def test_progress_counts_real_tokens_and_tells_steps_from_validations(monkeypatch):
-    """160 steps of 2 seconds, a validation of 30 seconds after each 60."""
+    """160 steps of 2 seconds, a validation of 30 seconds and 5 for checkpoints after each 60."""
     clock, told = Clock(), Told()
     monkeypatch.setattr(callbacks, "time", clock)
     progress = TrainingProgress(told, max_steps=160, validate_every=60)
@@ -58,6 +58,12 @@ def test_progress_counts_real_tokens_and_tells_steps_from_validations(monkeypatc
     for step in range(1, 161):
         trainer = Mock(spec=pl.Trainer, global_step=step)
         clock.now += 2
+        if step % 60 == 1 and step > 1:
+            clock.now -= 2
+            clock.now += 5  # in which checkpoints are written
+        progress.on_train_batch_start(trainer, module, a_batch(), 0)
+        if step % 60 == 1 and step > 1:
+            clock.now += 2
         progress.on_train_batch_end(trainer, module, {"nll": torch.tensor(2.5)}, a_batch(), 0)
         if step % 60 == 0:
             progress.on_validation_start(trainer, module)
@@ -65,10 +71,11 @@ def test_progress_counts_real_tokens_and_tells_steps_from_validations(monkeypatc
             progress.on_validation_end(trainer, module)
     # 3 + 1 source tokens and 2 + 1 target tokens a batch, in 2 seconds.
     module.log.assert_called_with("tokens_per_second", 3.5)
-    assert told[48] == (49, "loss 2.500, 4 tokens/s", None)
-    assert told[49] == (50, "plus 2 validations, loss 2.500, 4 tokens/s", 110 * 2)
-    assert told[60] == (61, "loss 2.500, 4 tokens/s", 99 * 2 + 2 * 30)
-    assert told[129] == (130, "loss 2.500, 4 tokens/s", 30 * 2 + 30)
+    assert told[48] == (49, "plus 3 validations, loss 2.500, 4 tokens/s", None)
+    assert told[49] == (50, "plus 3 validations, loss 2.500, 4 tokens/s", 110 * 2)
+    assert told[59] == (60, "plus 3 validations, loss 2.500, 4 tokens/s", 100 * 2)
+    assert told[60] == (61, "loss 2.500, 4 tokens/s", 99 * 2 + 2 * 35)
+    assert told[129] == (130, "loss 2.500, 4 tokens/s", 30 * 2 + 35)
     assert told[159] == (160, "loss 2.500, 4 tokens/s", None)
 
 

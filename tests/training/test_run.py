@@ -184,6 +184,23 @@ def test_a_signal_leaves_a_usable_model(corpus, tmp_path, own_sigint, monkeypatc
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_a_signal_leaves_no_weights_that_had_diverged(
+    corpus, tmp_path, own_sigint, monkeypatch, sent
+):
+    monkeypatch.setattr(callbacks, "_SECONDS_BETWEEN_REPORTS", 0.0)
+
+    def report(stage, done, total, detail="", seconds_left=None) -> None:
+        if (stage, done) == ("training", 5):
+            signal.raise_signal(signal.Signals[sent])
+
+    config = tiny(corpus, "trainer.max_steps=50", "optim.lr=1e30", "optim.clip_norm=0")
+    with pytest.raises(ModelError, match=r"Training diverged: the loss became \S+ at step [2345]"):
+        train(config, out=tmp_path / "run", say=lambda line: None, report=report)
+    assert not (tmp_path / "run" / "model").exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(ConfigError, match="The output folder is not empty"):

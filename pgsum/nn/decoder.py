@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pgsum.nn.attention import Attention
+from pgsum.nn.pointer import SourceWords
 from pgsum.nn.shared import Shared
 
 
@@ -28,10 +29,10 @@ class EncodedSource:
     """(documents, source, encoder)."""
     mask: Bool[Tensor, "documents source"]
     extended_ids: Int[Tensor, "documents source"]
-    first: Int[Tensor, "documents source"]
-    """Of each position, the first one that holds the same word."""
     max_source_oovs: int
     rows_each: int = 1
+    words: SourceWords | None = None
+    """Of each row, once a step has asked for it: search does, training does not."""
 
     def select(self, rows: Int[Tensor, " selected"]) -> "EncodedSource":
         documents, counts = (rows // self.rows_each).unique_consecutive(return_counts=True)
@@ -39,16 +40,20 @@ class EncodedSource:
         if len(each) != 1:  # not a beam for each document: then each row has a source of its own
             documents, each = rows // self.rows_each, {1}
         (rows_each,) = each
-        if len(documents) == len(self.mask) and bool((documents.diff() == 1).all()):
-            return replace(self, rows_each=rows_each)
+        same = len(documents) == len(self.mask) and bool((documents.diff() == 1).all())
+        if same and rows_each == self.rows_each:
+            return self
+        words = self.words.select(rows) if self.words is not None else None
+        if same:
+            return replace(self, rows_each=rows_each, words=words)
         return EncodedSource(
             self.keys[documents],
             self.values[documents],
             self.mask[documents],
             self.extended_ids[documents],
-            self.first[documents],
             self.max_source_oovs,
             rows_each,
+            words,
         )
 
 

@@ -3,6 +3,8 @@
 Knows ids and tensors. The words behind the ids, and search, are others' business.
 """
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -11,7 +13,7 @@ from torch.nn import functional as F
 from pgsum.nn.decoder import DecoderOutput, DecoderState, EncodedSource, RecurrentDecoder
 from pgsum.nn.encoder import Bridge, RecurrentEncoder
 from pgsum.nn.loss import Loss, summed_log_prob
-from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, first_positions
+from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, source_words
 from pgsum.nn.shared import Shared
 
 
@@ -73,7 +75,6 @@ class PointerGenerator(nn.Module):
             values=Shared(encoded.states),
             mask=source_mask,
             extended_ids=source_extended_ids,
-            first=first_positions(source_extended_ids),
             max_source_oovs=max_source_oovs,
         )
         return DecoderState(
@@ -143,17 +144,22 @@ class PointerGenerator(nn.Module):
         Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"], DecoderOutput, DecoderState
     ]:
         """One step of search: log P over the vocabulary and over the OOVs, and the next state."""
+        source = state.source
+        words = source.words or source_words(
+            source.extended_ids.repeat_interleave(source.rows_each, dim=0),
+            vocab_size=self.vocab_size,
+            max_source_oovs=source.max_source_oovs,
+        )
+        state = replace(state, source=replace(source, words=words))
         output, following = self.decoder(self.embed(last_ids[:, None]), state)
         # Few rows times a large vocabulary is quicker as a product from the left.
         scores = torch.mm(self.projection.weight, output.features[:, 0].T)
         scores.add_(self.projection.bias[:, None])
-        source = state.source
         vocab_log_probs, oov_log_probs = extended_log_probs_(
             scores.T,
             output.attention[:, 0],
             output.gate[:, 0],
-            source.extended_ids.repeat_interleave(source.rows_each, dim=0),
-            source.first.repeat_interleave(source.rows_each, dim=0),
+            words,
             source.max_source_oovs,
         )
         return vocab_log_probs, oov_log_probs, output, following

@@ -4,13 +4,15 @@ P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of attention on w.  See et al. 2017, e
 Everything is in log space; the whole mixture over the extended vocabulary is never built.
 """
 
+from typing import NamedTuple
+
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-# Of a table of scores, looked at together: some rows of so many stay in a processor's cache.
-_COLUMNS = 2048
+# Scores that are looked at together: so many stay in a processor's cache.
+_BLOCK = 2**17
 
 
 def copy_log_probs(
@@ -46,10 +48,40 @@ def first_positions(ids: Int[Tensor, "batch source"]) -> Int[Tensor, "batch sour
     return torch.empty_like(order).scatter(1, order, order.gather(1, run))
 
 
+class SourceWords(NamedTuple):
+    """Where the word of each source position stands in the tables of log P."""
+
+    first: Int[Tensor, "rows source"]
+    """The first position that holds the same word."""
+    in_vocab: Int[Tensor, "rows source"]
+    """Its column in the vocabulary; of an OOV that of padding."""
+    gains: Bool[Tensor, "rows source"]
+    """Whether copying adds to that column: not to padding's."""
+    in_oovs: Int[Tensor, "rows source"]
+    """Its column among the OOVs; of all other words one beyond the last."""
+
+    def select(self, rows: Int[Tensor, " selected"]) -> "SourceWords":
+        return SourceWords(*(table[rows] for table in self))
+
+
+def source_words(
+    source_extended_ids: Int[Tensor, "rows source"], *, vocab_size: int, max_source_oovs: int
+) -> SourceWords:
+    """Found once, as the source's words stay where they are."""
+    known = source_extended_ids < vocab_size
+    in_vocab = torch.where(known, source_extended_ids, 0)
+    return SourceWords(
+        first=first_positions(source_extended_ids),
+        in_vocab=in_vocab,
+        gains=in_vocab != 0,
+        in_oovs=torch.where(known, max_source_oovs, source_extended_ids - vocab_size),
+    )
+
+
 def log_normaliser(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, " rows"]:
     """The log of the softmax's denominator, without a second table of the scores' size."""
     largest = scores.amax(1)
-    parts = scores.split(_COLUMNS, dim=1)
+    parts = scores.split(max(1, _BLOCK // len(scores)), dim=1)
     sums = [torch.exp_(part - largest[:, None]).sum(1) for part in parts]
     return largest + torch.stack(sums).sum(0).log()
 
@@ -58,29 +90,22 @@ def extended_log_probs_(
     scores: Float[Tensor, "rows vocab"],
     attention: Float[Tensor, "rows source"],
     gate: Float[Tensor, " rows"],
-    source_extended_ids: Int[Tensor, "rows source"],
-    first: Int[Tensor, "rows source"],
+    words: SourceWords,
     max_source_oovs: int,
 ) -> tuple[Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"]]:
     """Log P of the whole vocabulary and, apart from it, of the source's OOVs.
 
     The vocabulary's stands where its `scores` stood, P_vocab being their softmax. Only the source's
-    own words gain from copying, so only their entries are touched again. `first` is
-    `first_positions(source_extended_ids)`: where a word stands several times, its shares are added.
+    own words gain from copying, so only their entries are touched again; where a word stands
+    several times, its shares are added.
     """
-    vocab_size = scores.shape[1]
-    on_word = torch.zeros_like(attention).scatter_add(1, first, attention).gather(1, first)
-    log_copy = F.logsigmoid(-gate)[:, None] + on_word.log()
+    on_word = torch.zeros_like(attention).scatter_add(1, words.first, attention)
+    log_copy = F.logsigmoid(-gate)[:, None] + on_word.gather(1, words.first).log()
     vocab_log_probs = scores.add_((F.logsigmoid(gate) - log_normaliser(scores))[:, None])
-    # An OOV's place in the vocabulary is that of padding, to which nothing is added.
-    known = source_extended_ids < vocab_size
-    in_vocab = torch.where(known, source_extended_ids, 0)
-    gain = log_copy.masked_fill(~known | (in_vocab == 0), -torch.inf)
-    vocab_log_probs.scatter_(
-        1, in_vocab, torch.logaddexp(vocab_log_probs.gather(1, in_vocab), gain)
-    )
-    # The table of OOVs has one column more, cut off at the end, which takes the known words.
-    as_oov = torch.where(known, max_source_oovs, source_extended_ids - vocab_size)
+    gain = torch.where(words.gains, log_copy, -torch.inf)
+    both = torch.logaddexp(vocab_log_probs.gather(1, words.in_vocab), gain)
+    vocab_log_probs.scatter_(1, words.in_vocab, both)
+    # One column more, cut off at the end, takes the words that are no OOVs.
     oov_log_probs = attention.new_full((len(attention), max_source_oovs + 1), -torch.inf)
-    oov_log_probs = oov_log_probs.scatter(1, as_oov, log_copy)
+    oov_log_probs.scatter_(1, words.in_oovs, log_copy)
     return vocab_log_probs, oov_log_probs[:, :max_source_oovs]

@@ -1,7 +1,10 @@
+from unittest.mock import patch
+
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgsum.decode import ranking
 from pgsum.decode.ranking import best_first
 
 QUARTERS = st.integers(-8, 0).map(lambda number: number / 4) | st.just(-torch.inf)
@@ -26,4 +29,6 @@ def test_the_best_of_many_are_those_of_a_stable_sort(seed, entries, count, diffe
     generator = torch.Generator().manual_seed(seed)
     values = torch.randint(-different, 0, (3, entries), generator=generator).float()
     expected = values.argsort(dim=1, descending=True, stable=True)[:, :count]
-    assert torch.equal(best_first(values, count), expected)
+    for many in (0, 2**17):
+        with patch.object(ranking, "_MANY", many):
+            assert torch.equal(best_first(values, count), expected)

@@ -14,6 +14,7 @@ from pgsum.nn.pointer import (
     first_positions,
     log_normaliser,
     mixed_log_probs,
+    source_words,
 )
 
 
@@ -21,9 +22,8 @@ def mix(
     p_vocab: Tensor, attention: Tensor, p_gen: Tensor, source: Tensor, oovs: int
 ) -> tuple[Tensor, Tensor]:
     """The two tables of `extended_log_probs_`, as probabilities."""
-    tables = extended_log_probs_(
-        p_vocab.log(), attention, p_gen.logit(), source, first_positions(source), oovs
-    )
+    words = source_words(source, vocab_size=p_vocab.shape[1], max_source_oovs=oovs)
+    tables = extended_log_probs_(p_vocab.log(), attention, p_gen.logit(), words, oovs)
     return tables[0].exp(), tables[1].exp()
 
 
@@ -148,7 +148,7 @@ def test_first_positions_are_those_of_a_search_from_the_left(rows):
 
 
 def test_the_log_normaliser_is_that_of_a_softmax_of_any_size_and_layout(monkeypatch):
-    monkeypatch.setattr(pointer, "_COLUMNS", 4)
+    monkeypatch.setattr(pointer, "_BLOCK", 12)
     torch.manual_seed(0)
     for columns in (1, 4, 11):
         scores = 300 * torch.randn(columns, 3, dtype=torch.float64)

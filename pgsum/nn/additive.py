@@ -1,13 +1,13 @@
 """The scores of additive attention without their inner table: v . tanh(key + query + w coverage).
 
-The table would be batch x steps x source x attention. A part of a row at a time, small enough to
-stay in a processor's cache, is written over and over; backward computes it anew.
+The table would be batch x steps x source x attention. Some rows of it at a time, few enough to stay
+in a processor's cache, are written over and over; backward computes them anew.
 
 tanh(x) is taken as 2 sigmoid(2 x) - 1, which torch has on a CPU five times as fast.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -17,8 +17,9 @@ from torch.autograd.function import once_differentiable
 
 from pgsum.nn.shared import Parts, Shared
 
-# Numbers of the inner table worked on at a time: a mebibyte of float32.
-_BLOCK = 2**18
+# Numbers of the inner table worked on at a time: 4 MiB of float32. With fewer, calls take longer
+# than what they do; with more, memory is slower than a cache.
+_BLOCK = 2**20
 
 
 def additive_scores(
@@ -49,9 +50,10 @@ class _AdditiveScores(Function):
     ) -> Tensor:
         ctx.save_for_backward(keys, query, v, coverage, w)
         ctx.gradient_parts = gradient_parts
-        scores = keys.new_empty(*query.shape[:2], keys.shape[1])
-        for part in _parts(keys, query, coverage, w):
-            torch.mv(part.sigmoid, v, out=scores[part.place])
+        source = keys.shape[1]
+        scores = keys.new_empty(*query.shape[:2], source)
+        for rows, step, sigmoid in _tables(keys, query, coverage, w):
+            scores[rows, step] = torch.mv(sigmoid.flatten(0, 1), v).view(-1, source)
         return scores.mul_(2).sub_(v.sum())
 
     @staticmethod
@@ -63,48 +65,37 @@ class _AdditiveScores(Function):
         """
         keys, query, v, coverage, w = ctx.saved_tensors
         by_key = ctx.gradient_parts.buffer(keys, scale=4 * v)
-        by_query, by_v = torch.zeros_like(query), torch.zeros_like(v)
+        by_query, by_v = torch.empty_like(query), torch.zeros_like(v)
         if coverage is not None:
             by_coverage, by_w, vw = torch.empty_like(gradient), torch.zeros_like(v), 4 * v * w
-        for part in _parts(keys, query, coverage, w):
-            row, step, positions = part.place
-            g, sigmoid = gradient[part.place], part.sigmoid
-            by_v.addmv_(sigmoid.T, g)
+        for rows, step, sigmoid in _tables(keys, query, coverage, w):
+            g, table = gradient[rows, step], sigmoid.flatten(0, 1)
+            by_v.addmv_(table.T, g.flatten())
             slope = sigmoid.addcmul_(sigmoid, sigmoid, value=-1)
-            by_key[row, positions].addcmul_(slope, g[:, None])
-            by_query[row, step].addmv_(slope.T, g)
+            by_key[rows].addcmul_(slope, g[..., None])
+            by_query[rows, step] = torch.bmm(g[:, None], slope)[:, 0]
             if coverage is not None:
-                torch.mv(slope, vw, out=by_coverage[part.place])
-                by_w.addmv_(slope.T, g * coverage[part.place])
+                by_coverage[rows, step] = torch.mv(table, vw).view_as(g)
+                by_w.addmv_(table.T, (g * coverage[rows, step]).flatten())
         found = (None, by_query.mul_(4 * v), by_v.mul_(2).sub_(gradient.sum()))
         if coverage is None:
             return *found, None, None, None
         return *found, by_coverage.mul_(gradient), by_w.mul_(4 * v), None
 
 
-class _Part(NamedTuple):
-    """Some positions of one row's source at one step, and sigmoid(2 inner sum) there."""
-
-    place: tuple[int, int, slice]
-    sigmoid: Float[Tensor, "positions attention"]
-    """In memory that the next part writes over."""
-
-
-def _parts(
+def _tables(
     keys: Tensor, query: Tensor, coverage: Tensor | None, w: Tensor | None
-) -> Iterator[_Part]:
+) -> Iterator[tuple[slice, int, Tensor]]:
+    """Some rows, a step, and sigmoid(2 inner sum) there, in memory that the next is written to."""
     batch, source, attention = keys.shape
-    size = min(source, max(1, _BLOCK // attention))
-    block = keys.new_empty(size, attention)
+    at_once = min(batch, max(1, _BLOCK // (source * attention)))
+    memory = keys.new_empty(at_once, source, attention)
     twice_query, twice_w = 2 * query, None if w is None else 2 * w
-    for row in range(batch):
-        for first in range(0, source, size):
-            positions = slice(first, min(first + size, source))
-            some_keys = keys[row, positions]
-            for step in range(query.shape[1]):
-                place = (row, step, positions)
-                inner = block[: len(some_keys)]
-                torch.add(twice_query[row, step], some_keys, alpha=2, out=inner)
-                if coverage is not None and twice_w is not None:
-                    inner.addcmul_(coverage[place][:, None], twice_w)
-                yield _Part(place, inner.sigmoid_())
+    for first in range(0, batch, at_once):
+        rows = slice(first, min(first + at_once, batch))
+        inner = memory[: rows.stop - first]
+        for step in range(query.shape[1]):
+            torch.add(twice_query[rows, step][:, None], keys[rows], alpha=2, out=inner)
+            if coverage is not None and twice_w is not None:
+                inner.addcmul_(coverage[rows, step][..., None], twice_w)
+            yield rows, step, inner.sigmoid_()

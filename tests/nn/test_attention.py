@@ -20,9 +20,9 @@ LENGTHS = torch.tensor([7, 2])
 MASK = torch.arange(SOURCE) < LENGTHS[:, None]
 
 
-@pytest.fixture(params=[1, 4 * ATTENTION, 2**17], autouse=True, ids=lambda n: f"blocks of {n}")
+@pytest.fixture(params=[1, SOURCE * ATTENTION, 2**20], autouse=True, ids=lambda n: f"blocks of {n}")
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Additive scores are made a part of a source at a time, which changes nothing."""
+    """Additive scores are made for some rows at a time, which changes nothing."""
     monkeypatch.setattr(additive, "_BLOCK", request.param)
 
 

@@ -88,7 +88,8 @@ def _tables(
 ) -> Iterator[tuple[slice, int, Tensor]]:
     """Some rows, a step, and sigmoid(2 inner sum) there, in memory that the next is written to."""
     batch, source, attention = keys.shape
-    at_once = min(batch, max(1, _BLOCK // (source * attention)))
+    # Keys that several steps read stay in the cache from one to the next.
+    at_once = min(batch, max(1, _BLOCK // (query.shape[1] * source * attention)))
     memory = keys.new_empty(at_once, source, attention)
     twice_query, twice_w = 2 * query, None if w is None else 2 * w
     for first in range(0, batch, at_once):

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -40,14 +40,26 @@ def progress() -> Iterator[Report]:
         yield _lines()
 
 
-def _silence(
-    stage: str,
-    done: int,
-    total: int | None = None,
-    detail: str = "",
-    seconds_left: float | None = None,
-) -> None:
+def _silence(*_: object, **__: object) -> None:
     pass
+
+
+def _with_time_left(
+    show: Callable[[str, int, int | None, str, str], None],
+) -> Report:
+    """A report that has stage, done, total, time left and detail shown."""
+    pace = _Pace()
+
+    def report(
+        stage: str,
+        done: int,
+        total: int | None = None,
+        detail: str = "",
+        seconds_left: float | None = None,
+    ) -> None:
+        show(stage, done, total, pace.time_left(stage, done, total, seconds_left), detail)
+
+    return report
 
 
 class _Pace:
@@ -98,16 +110,8 @@ def _bar() -> Iterator[Report]:
         *columns, console=terminal, transient=True, redirect_stdout=False, redirect_stderr=False
     )
     task = bar.add_task("", total=None, visible=False, left="", detail="")
-    pace = _Pace()
 
-    def report(
-        stage: str,
-        done: int,
-        total: int | None = None,
-        detail: str = "",
-        seconds_left: float | None = None,
-    ) -> None:
-        left = pace.time_left(stage, done, total, seconds_left)
+    def show(stage: str, done: int, total: int | None, left: str, detail: str) -> None:
         bar.update(
             task,
             description=stage,
@@ -124,24 +128,16 @@ def _bar() -> Iterator[Report]:
     )
     try:
         with bar:
-            yield report
+            yield _with_time_left(show)
     finally:
         console.mode.put = put
 
 
 def _lines() -> Report:
-    pace = _Pace()
     last = time.monotonic()
 
-    def report(
-        stage: str,
-        done: int,
-        total: int | None = None,
-        detail: str = "",
-        seconds_left: float | None = None,
-    ) -> None:
+    def show(stage: str, done: int, total: int | None, left: str, detail: str) -> None:
         nonlocal last
-        left = pace.time_left(stage, done, total, seconds_left)
         now = time.monotonic()
         if now - last < _SECONDS_BETWEEN_LINES:
             return
@@ -149,4 +145,4 @@ def _lines() -> Report:
         so_far = f"{stage}: {done:,} of {total:,}" if total else f"{stage}: {done:,}"
         console.note(", ".join(filter(None, (so_far, left, detail))))
 
-    return report
+    return _with_time_left(show)

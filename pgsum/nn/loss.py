@@ -82,9 +82,10 @@ class _SummedLogProb(Function):
         exact = torch.promote_types(features.dtype, torch.float32)
         inputs, low_weight = features.to(products), weight.to(products)
         total = bias.new_zeros((), dtype=exact)
-        by_features = torch.empty_like(features)
-        by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
-        by_mixed = [torch.empty_like(mixed) for mixed in (log_copy, gate) if mixed is not None]
+        if with_gradients:
+            by_features = torch.empty_like(features)
+            by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
+            by_mixed = [torch.empty_like(mixed) for mixed in (log_copy, gate) if mixed is not None]
         size = min(len(gold_ids), max(1, SCORES_AT_A_TIME // len(weight)))
         # One table for all blocks: memory that is new each time costs as much as the softmax.
         tables = features.new_empty(size, len(weight), dtype=exact)
@@ -121,8 +122,8 @@ class _SummedLogProb(Function):
                 by_weight += low.T @ inputs[some]
             for whole, part in zip(by_mixed, others, strict=True):
                 whole[some] = part
-        ctx.is_mixture = bool(by_mixed)
         if with_gradients:
+            ctx.is_mixture = bool(by_mixed)
             ctx.save_for_backward(by_features, by_weight, by_bias, *by_mixed)
         return total
 

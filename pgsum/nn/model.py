@@ -134,7 +134,7 @@ class PointerGenerator(nn.Module):
             total=nll + self.coverage_weight * coverage,
             nll=nll.detach(),
             coverage=coverage.detach(),
-            p_gen=gate.detach().float().sigmoid().sum() / tokens,
+            p_gen=gate.detach().to(nll.dtype).sigmoid().sum() / tokens,
             tokens=len(gold),
         )
 

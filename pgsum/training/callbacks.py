@@ -52,9 +52,7 @@ class Report(Protocol):
     ) -> None: ...
 
 
-def report_nothing(
-    stage: str, done: int, total: int, detail: str = "", seconds_left: float | None = None
-) -> None:
+def report_nothing(*_: object, **__: object) -> None:
     """For callers that show no progress."""
 
 

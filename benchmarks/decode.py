@@ -19,7 +19,7 @@ from benchmarks.measure import Call, interleaved
 from benchmarks.pairs import SEED, Docstrings, docstrings, random_source
 from benchmarks.report import Figures, Result
 from benchmarks.train_step import TWIN, loss_of, train
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import DecodeConfig, ModelConfig, load_config
 from pgsum.data.batch import collate_sources
 from pgsum.data.datamodule import SummarizationData

@@ -22,7 +22,7 @@ from benchmarks.measure import Call, interleaved
 from benchmarks.memory import peak_memory
 from benchmarks.pairs import SEED, docstrings, random_example
 from benchmarks.report import Figures, Result
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import Config, OptimConfig, load_config
 from pgsum.data.batch import Batch, collate
 from pgsum.data.bucketing import BucketedBatches

@@ -20,6 +20,8 @@ _MOST = 2**31 - 1  # what every library that is handed a number can hold
 Natural = Annotated[int, Range(0, _MOST)]
 Count = Annotated[int, Range(1, _MOST)]
 Share = Annotated[float, Range(0, 1)]
+Size = Annotated[int, Range(1, 65_536)]
+Architecture = Literal["rnn", "conv", "transformer"]
 
 
 @dataclass
@@ -98,26 +100,60 @@ class ModelConfig(Section, prefix="model."):
 
     name: str = "pointer_generator"
     """The preset these settings began as."""
-    embedding_size: Annotated[int, Range(1, 65_536)] = 128
-    """Of a word; source and target share one table."""
-    hidden_size: Annotated[int, Range(1, 65_536)] = 256
-    """Of the encoder in each direction, and of the decoder."""
+    encoder: Architecture = "rnn"
+    """What reads: `rnn`, `conv` (Gehring et al. 2017) or `transformer` (Vaswani et al. 2017)."""
+    decoder: Architecture = "rnn"
+    """What writes: `rnn`, `conv` or `transformer`."""
+    cell: Literal["lstm", "gru", "rnn"] = "lstm"
+    """Of recurrent encoders and decoders: `lstm`, `gru` or plain `rnn`."""
+    bidirectional: bool = True
+    """A recurrent encoder reads in both directions."""
+    reverse_source: bool = False
+    """A recurrent encoder reads the source backwards (Sutskever et al. 2014)."""
     layers: Annotated[int, Range(1, 64)] = 1
-    """Layers of the encoder; the decoder has one."""
-    attention: Literal["general", "additive"] = "general"
-    """`general` (s.W.h) or `additive` (v.tanh(W_h h + W_s s + b))."""
-    attention_size: Annotated[int, Range(1, 65_536)] = 512
+    """Layers of each side."""
+    heads: Annotated[int, Range(1, 256)] = 4
+    """Of a Transformer's attention."""
+    kernel_size: Annotated[int, Range(1, 255)] = 5
+    """Positions that a convolution sees; odd."""
+    embedding_size: Size = 128
+    """Of a word; source and target share one table."""
+    embeddings: str | None = None
+    """A file of word vectors to begin with: GloVe's text format, or .npz."""
+    hidden_size: Size = 256
+    """Of the encoder (a recurrent one has it in each direction), and of the decoder."""
+    decoder_size: Size | None = None
+    """Of a recurrent decoder that is to have another size than `hidden_size`."""
+    inner_size: Size | None = None
+    """Of a Transformer's layer between two layers; four times `hidden_size` where not given."""
+    max_positions: Annotated[int, Range(1, 65_536)] = 1024
+    """Positions that convolutions tell apart; all further ones look like the last."""
+    bridge: Literal["relu", "tanh", "none"] = "relu"
+    """From encoder to recurrent decoder: a linear map and `relu` (See et al. 2017) or `tanh` (Cho
+    et al. 2014), or `none`: its last state as it is (Sutskever et al. 2014)."""
+    attention: Literal["none", "dot", "scaled_dot", "general", "additive"] = "general"
+    """`none`, `dot` (s.h), `scaled_dot` (s.h/sqrt(d)), `general` (s.W.h) or `additive`
+    (v.tanh(W_h h + W_s s + b))."""
+    attention_size: Size = 512
     """Of the additive form."""
-    query: Literal["hidden", "cell"] = "hidden"
-    """What asks: the decoder's `hidden` state, or `cell` and hidden together (See et al. 2017)."""
+    query: Literal["current", "previous"] = "current"
+    """Which state asks: the `current` one (Luong et al. 2015, See et al. 2017), or the `previous`
+    one, and what it reads enters the cell (Bahdanau et al. 2015)."""
+    query_with_cell: bool = False
+    """An LSTM's cell asks together with its hidden state (See et al. 2017)."""
+    context: Literal["initial", "every_step"] = "initial"
+    """Without attention the fixed vector starts the decoder, and with `every_step` also enters each
+    step and the output layer (Cho et al. 2014)."""
     input_feeding: bool = False
     """The last context joins the next input."""
     output_activation: bool = True
     """tanh between [hidden; context] and the output projection (Luong et al. 2015, eq. 5)."""
-    output_size: Annotated[int, Range(1, 65_536)] | None = None
+    output_size: Size | None = None
     """Size of that layer; the embedding's where not given."""
     pointer: bool = True
     """Copy gate and mixture over the extended vocabulary."""
+    copy_head: Literal["last", "mean"] = "mean"
+    """Which attention of a Transformer's last layer copies: its `last` head's, or the `mean`."""
     coverage: Literal["none", "from_start"] = "none"
     """`none` or `from_start`."""
     coverage_weight: Annotated[float, Range(0)] = 1.0
@@ -130,12 +166,135 @@ class ModelConfig(Section, prefix="model."):
     """`torch`, or `see2017` (MODEL of See et al.: uniform LSTM, truncated normal outputs)."""
 
     def check_together(self) -> None:
+        self._check_that_all_has_effect()
+        self._check_attention()
+        self._check_sizes()
+
+    @property
+    def encoder_states(self) -> int:
+        """Size of the encoder's states."""
+        both = self.encoder == "rnn" and self.bidirectional
+        return (1 + both) * self.hidden_size
+
+    @property
+    def query_size(self) -> int:
+        """Of what the decoder asks with."""
+        size = self.decoder_size or self.hidden_size
+        return (1 + self.query_with_cell) * size
+
+    def _check_that_all_has_effect(self) -> None:
+        """A setting that this kind of model does not have must not be given another value."""
+        sides = (self.encoder, self.decoder)
+        only_in: dict[tuple[str, ...], tuple[str, bool]] = {
+            ("cell",): ("an rnn", "rnn" in sides),
+            ("bidirectional", "reverse_source"): ("encoder=rnn", self.encoder == "rnn"),
+            ("bridge", "query", "query_with_cell", "input_feeding", "coverage", "decoder_size"): (
+                "decoder=rnn",
+                self.decoder == "rnn",
+            ),
+            ("heads", "inner_size"): ("a transformer", "transformer" in sides),
+            ("copy_head",): ("decoder=transformer", self.decoder == "transformer"),
+            ("kernel_size", "max_positions"): ("a conv", "conv" in sides),
+            ("attention_size",): ("attention=additive", self.attention == "additive"),
+            ("context",): ("attention=none", self.attention == "none"),
+            ("query_with_cell",): ("cell=lstm", self.cell == "lstm"),
+        }
+        for names, (what, is_there) in only_in.items():
+            for name in names:
+                value, usual = getattr(self, name), getattr(ModelConfig, name)
+                if not is_there and value != usual:
+                    raise ConfigError(
+                        f"model.{name} is {written(value)}, which has a meaning only with {what}; "
+                        f"this model has {self._kind()}.",
+                        where=f"model.{name}",
+                        hint=f"leave it at {written(usual)}, or choose {what}",
+                    )
+
+    def _kind(self) -> str:
+        return (
+            f"encoder={self.encoder}, decoder={self.decoder}, cell={self.cell}, "
+            f"attention={self.attention}"
+        )
+
+    def _check_attention(self) -> None:
+        for name in ("pointer", "coverage", "input_feeding", "query"):
+            value = getattr(self, name)
+            asks = value not in (False, "none", "current")
+            if self.attention == "none" and asks:
+                off = {"pointer": "false", "input_feeding": "false", "query": "current"}
+                raise ConfigError(
+                    f"model.{name} is {written(value)}, but model.attention is none: "
+                    "there is nothing to look with.",
+                    where=f"model.{name}",
+                    hint=f"model.attention=general, or model.{name}={off.get(name, 'none')}",
+                )
+        if self.decoder == "transformer" and self.attention != "scaled_dot":
+            raise ConfigError(
+                f"model.attention is {self.attention}, but model.decoder=transformer attends by "
+                "scaled_dot.",
+                where="model.attention",
+                hint="set model.attention=scaled_dot, or model.decoder=rnn",
+            )
+        if self.decoder == "conv" and self.attention == "none":
+            raise ConfigError(
+                "model.attention is none, but model.decoder=conv knows its source by attention "
+                "alone.",
+                where="model.attention",
+                hint="set model.attention=dot, or model.decoder=rnn",
+            )
+        if self.query == "previous" and self.input_feeding:
+            raise ConfigError(
+                "model.input_feeding is true, but with model.query=previous the context of each "
+                "step enters its cell already.",
+                where="model.input_feeding",
+                hint="set model.input_feeding=false, or model.query=current",
+            )
+
+    def _check_sizes(self) -> None:
         if self.tie_embeddings and self.output_size not in (None, self.embedding_size):
             raise ConfigError(
                 f"model.output_size ({self.output_size}) must equal model.embedding_size "
                 f"({self.embedding_size}) while model.tie_embeddings is true.",
                 where="model.output_size",
                 hint="set model.tie_embeddings=false, or leave model.output_size out",
+            )
+        multiplies = self.attention in ("dot", "scaled_dot") and self.decoder != "transformer"
+        if multiplies and self.query_size != self.encoder_states:
+            raise ConfigError(
+                f"model.attention={self.attention} multiplies states of the encoder, of size "
+                f"{self.encoder_states}, by the decoder's, of size {self.query_size}: they must "
+                "be equal.",
+                where="model.attention",
+                hint=f"set model.decoder_size={self.encoder_states}, or model.attention=general",
+            )
+        decoder_size = self.decoder_size or self.hidden_size
+        if self.bridge == "none" and self.encoder != "rnn":
+            raise ConfigError(
+                f"model.bridge is none, but model.encoder={self.encoder} has no last state to hand "
+                "over.",
+                where="model.bridge",
+                hint="set model.bridge=relu or tanh",
+            )
+        if self.bridge == "none" and self.encoder_states != decoder_size:
+            raise ConfigError(
+                f"model.bridge=none hands over the encoder's last state, of size "
+                f"{self.encoder_states}, to a decoder of size {decoder_size}: they must be equal.",
+                where="model.bridge",
+                hint=f"set model.decoder_size={self.encoder_states}, or model.bridge=relu or tanh",
+            )
+        if "transformer" in (self.encoder, self.decoder) and self.hidden_size % self.heads:
+            raise ConfigError(
+                f"model.hidden_size ({self.hidden_size}) must be a multiple of model.heads "
+                f"({self.heads}).",
+                where="model.heads",
+                hint="each head attends with an equal part of the state",
+            )
+        if "conv" in (self.encoder, self.decoder) and self.kernel_size % 2 == 0:
+            raise ConfigError(
+                f"model.kernel_size is {self.kernel_size}, but must be odd: as many positions on "
+                "each side.",
+                where="model.kernel_size",
+                hint=f"set model.kernel_size={self.kernel_size + 1}",
             )
 
 

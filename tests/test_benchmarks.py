@@ -174,8 +174,10 @@ def test_ratios_say_how_many_times_better_a_side_is():
 def test_a_gradient_that_differs_is_named():
     model = tiny_model(**FULL)
     assert check_gradients(model, tiny_batch(), lambda b: loss_of(model, b).total)[1] < 1e-9
-    bias = model.bridge.cell.bias
-    words = r"gradient of bridge.cell.bias differs from the plain twin's by .* at most 1e-09"
+    bias = model.decoder.bridge.cell[0].bias
+    words = (
+        r"gradient of decoder.bridge.cell.0.bias differs from the plain twin's by .* at most 1e-09"
+    )
     with pytest.raises(NotEqualError, match=words):
         check_gradients(model, tiny_batch(), lambda b: loss_of(model, b).total + 9 * bias.sum())
 

@@ -12,15 +12,8 @@ import torch
 from reference.tiny import tiny_source
 from torch import Tensor
 
-from pgsum.bundle import (
-    FILES,
-    Bundle,
-    build_model,
-    find_model,
-    load_bundle,
-    save_bundle,
-    sha256,
-)
+from pgsum.build import build_model
+from pgsum.bundle import FILES, Bundle, find_model, load_bundle, save_bundle, sha256
 from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig
 from pgsum.data.batch import collate_sources
 from pgsum.errors import ModelError
@@ -67,7 +60,7 @@ def folder(tmp_path: Path) -> Path:
     [
         {},
         {"tie_embeddings": False, "output_size": 7, "attention": "additive"},
-        {"coverage": "from_start", "query": "cell", "input_feeding": True, "layers": 2},
+        {"coverage": "from_start", "query_with_cell": True, "input_feeding": True, "layers": 2},
         {"pointer": False, "initialisation": "see2017"},
     ],
     ids=str,

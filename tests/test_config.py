@@ -65,7 +65,7 @@ def test_see2017_alone_gives_the_settings_of_the_paper():
             hidden_size=256,
             attention="additive",
             attention_size=512,
-            query="cell",
+            query_with_cell=True,
             input_feeding=True,
             output_activation=False,
             output_size=256,

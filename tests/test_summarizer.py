@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pgsum.bundle import Bundle, build_model
+from pgsum.build import build_model
+from pgsum.bundle import Bundle
 from pgsum.config import load_config
 from pgsum.errors import DataError
 from pgsum.summarizer import Summarizer

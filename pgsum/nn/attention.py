@@ -1,4 +1,4 @@
-"""Attention as one general thing, and the relevance functions it may use.
+"""Attention as one general thing, and the relevance functions it may use: dot, general, additive.
 
 weights = softmax(relevance(query, keys)); context = weights @ values.
 Nothing is remembered between calls: the keys are projected once per source and handed back in.
@@ -36,18 +36,21 @@ def masked_log_softmax(
     return torch.where(mask[:, None], scores, least).log_softmax(-1).clamp(min=least)
 
 
-class GeneralRelevance(nn.Module):
-    """query . W . key.  Luong et al. 2015, eq. 8 (general)."""
+class DotRelevance(nn.Module):
+    """query . key, for states of equal size.  Luong et al. 2015, eq. 8 (dot).
 
-    def __init__(self, query_size: int, encoder_size: int, *, coverage: bool = False) -> None:
+    `scaled`: over the root of that size.  Vaswani et al. 2017, eq. 1.
+    """
+
+    def __init__(self, size: int, *, scaled: bool = False, coverage: bool = False) -> None:
         super().__init__()
-        self.key = nn.Linear(encoder_size, query_size, bias=False)
-        # A bilinear form has no place for coverage inside it: it is added to the score, scaled.
+        self.scale = size**-0.5 if scaled else 1.0
+        # A product has no place for coverage inside it: it is added to the score, scaled.
         self.coverage = nn.Parameter(torch.zeros(1)) if coverage else None
 
     def project_keys(self, states: Float[Tensor, "batch source encoder"]) -> Shared:
         """(batch, source, query)."""
-        return Shared(self.key(states))
+        return Shared(states)
 
     def forward(
         self,
@@ -55,10 +58,22 @@ class GeneralRelevance(nn.Module):
         keys: Shared,
         coverage: Float[Tensor, "batch steps source"] | None,
     ) -> Float[Tensor, "batch steps source"]:
-        scores = keys.dot(query)
+        scores = keys.dot(query * self.scale)
         if coverage is not None and self.coverage is not None:
             scores = scores + self.coverage * coverage
         return scores
+
+
+class GeneralRelevance(DotRelevance):
+    """query . W . key.  Luong et al. 2015, eq. 8 (general)."""
+
+    def __init__(self, query_size: int, encoder_size: int, *, coverage: bool = False) -> None:
+        super().__init__(query_size, coverage=coverage)
+        self.key = nn.Linear(encoder_size, query_size, bias=False)
+
+    def project_keys(self, states: Float[Tensor, "batch source encoder"]) -> Shared:
+        """(batch, source, query)."""
+        return super().project_keys(self.key(states))
 
 
 class AdditiveRelevance(nn.Module):
@@ -102,7 +117,7 @@ class AdditiveRelevance(nn.Module):
 class Attention(nn.Module):
     """Where to look, by `relevance`, and what is read there."""
 
-    def __init__(self, relevance: GeneralRelevance | AdditiveRelevance) -> None:
+    def __init__(self, relevance: DotRelevance | AdditiveRelevance) -> None:
         super().__init__()
         self.relevance = relevance
 

@@ -10,15 +10,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pgsum.nn.decoder import DecoderOutput, DecoderState, EncodedSource, RecurrentDecoder
-from pgsum.nn.encoder import Bridge, RecurrentEncoder
+from pgsum.nn.decoder import Decoder, DecoderOutput, DecoderState, EncodedSource
 from pgsum.nn.loss import Loss, summed_log_prob
 from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, source_words
-from pgsum.nn.shared import Shared
 
 
 class PointerGenerator(nn.Module):
-    """See et al. 2017, and the simpler members of its family.
+    """See et al. 2017, and its family: any encoder, any decoder, with and without the pointer.
 
     One embedding table serves source and target. `unk_id` stands for each word outside the
     vocabulary wherever a word is read; extended ids only ever name what is pointed at.
@@ -28,9 +26,8 @@ class PointerGenerator(nn.Module):
         self,
         *,
         embedding: nn.Embedding,
-        encoder: RecurrentEncoder,
-        bridge: Bridge,
-        decoder: RecurrentDecoder,
+        encoder: nn.Module,
+        decoder: Decoder,
         projection: nn.Linear,
         unk_id: int,
         coverage_weight: float,
@@ -39,7 +36,6 @@ class PointerGenerator(nn.Module):
         super().__init__()
         self.embedding = embedding
         self.encoder = encoder
-        self.bridge = bridge
         self.decoder = decoder
         self.projection = projection
         self.unk_id = unk_id
@@ -69,23 +65,9 @@ class PointerGenerator(nn.Module):
     ) -> DecoderState:
         """The state before the first step: each source read and its keys projected, once."""
         encoded = self.encoder(self.embed(source_ids), source_mask)
-        hidden, cell = self.bridge(encoded)
-        source = EncodedSource(
-            keys=self.decoder.attention.project_keys(encoded.states),
-            values=Shared(encoded.states),
-            mask=source_mask,
-            extended_ids=source_extended_ids,
-            max_source_oovs=max_source_oovs,
-        )
-        return DecoderState(
-            hidden=hidden,
-            cell=cell,
-            context=torch.zeros_like(encoded.states[:, 0]),
-            coverage=torch.zeros_like(
-                source_mask, dtype=torch.promote_types(encoded.states.dtype, torch.float32)
-            ),
-            source=source,
-        )
+        keys, values = self.decoder.project(encoded)
+        source = EncodedSource(keys, values, source_mask, source_extended_ids, max_source_oovs)
+        return self.decoder.start(encoded, source)
 
     def teacher_forced(
         self, state: DecoderState, target_input_ids: Int[Tensor, "batch target"]
@@ -172,14 +154,14 @@ def initialise_see2017(model: PointerGenerator) -> None:
     normal with a deviation of 1e-4, cut at two; the other matrices Glorot uniform, biases 0.
     """
     for name, parameter in model.named_parameters():
-        if "lstm.weight" in name:
+        if "rnn.weight" in name:
             nn.init.uniform_(parameter, -0.02, 0.02)
-        elif name.startswith(("embedding", "bridge", "projection")):
+        elif name.startswith(("embedding", "decoder.bridge", "projection")):
             nn.init.trunc_normal_(parameter, std=1e-4, a=-2e-4, b=2e-4)
         elif parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
         else:
             nn.init.zeros_(parameter)
-            if "lstm.bias_ih" in name:
+            if "rnn.bias_ih" in name:
                 # torch orders the gates input, forget, cell, output, and adds a second bias.
                 nn.init.ones_(parameter.data.chunk(4)[1])

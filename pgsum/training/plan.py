@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import Config
 from pgsum.data.prepare import prepare
 from pgsum.data.sources import Corpus, open_corpus

@@ -19,7 +19,8 @@ import torch
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
 
 import pgsum
-from pgsum.bundle import Bundle, build_model, load_bundle, save_bundle
+from pgsum.build import build_model
+from pgsum.bundle import Bundle, load_bundle, save_bundle
 from pgsum.config import Config, ModelConfig
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared, prepare

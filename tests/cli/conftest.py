@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pgsum.bundle import Bundle, build_model, save_bundle
+from pgsum.build import build_model
+from pgsum.bundle import Bundle, save_bundle
 from pgsum.cli import console
 from pgsum.cli.main import main
 from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig

@@ -38,7 +38,7 @@ def packed(encoder: RecurrentEncoder, inputs: Tensor, lengths: list[int]) -> Enc
     """The same layers by torch's own LSTM over packed sequences."""
     for layer in encoder.layers:
         sequence = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
-        states, (hidden, cell) = layer.lstm(sequence)
+        states, (hidden, cell) = layer.rnn(sequence)
         inputs, _ = pad_packed_sequence(states, batch_first=True)
     both_ends = [torch.cat(tuple(end), dim=-1) for end in (hidden, cell)]
     return EncoderOutput(inputs, *both_ends)

@@ -25,7 +25,7 @@ from reference.tiny import (
 )
 from torch import Tensor
 
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import ModelConfig
 from pgsum.data.batch import collate, collate_sources
 from pgsum.nn.attention import masked_log_softmax
@@ -36,7 +36,12 @@ from pgsum.text.vocab import UNK_ID
 
 EVERY_COMBINATION = pytest.mark.parametrize("settings", COMBINATIONS, ids=name_of)
 RECURRENCES = [
-    {"input_feeding": feeding, "coverage": coverage, "query": query, "attention": attention}
+    {
+        "input_feeding": feeding,
+        "coverage": coverage,
+        "query_with_cell": query == "cell",
+        "attention": attention,
+    }
     for feeding in (False, True)
     for coverage in ("none", "from_start")
     for query in ("hidden", "cell")
@@ -182,7 +187,7 @@ OTHER = {
     "layers": 2,
     "attention": "general",
     "attention_size": 8,
-    "query": "hidden",
+    "query_with_cell": False,
     "input_feeding": False,
     "output_activation": False,
     "output_size": 4,

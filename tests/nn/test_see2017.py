@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import load_config
 from pgsum.nn.model import PointerGenerator
 

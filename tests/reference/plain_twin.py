@@ -61,11 +61,11 @@ def read(model: PointerGenerator, source: SourceBatch) -> tuple[ReadSource, Stat
     states = model.embedding(source.source_ids)
     for layer in model.encoder.layers:
         packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
-        packed, (hidden, cell) = layer.lstm(packed)
+        packed, (hidden, cell) = layer.rnn(packed)
         states, _ = pad_packed_sequence(packed, batch_first=True)
     state = State(
-        hidden=model.bridge.hidden(torch.cat([*hidden], dim=-1)).relu(),
-        cell=model.bridge.cell(torch.cat([*cell], dim=-1)).relu(),
+        hidden=model.decoder.bridge.hidden[0](torch.cat([*hidden], dim=-1)).relu(),
+        cell=model.decoder.bridge.cell[0](torch.cat([*cell], dim=-1)).relu(),
         context=torch.zeros_like(states[:, 0]),
         coverage=torch.zeros_like(states[:, :, 0]),
     )
@@ -93,9 +93,9 @@ def step(model: PointerGenerator, last_ids: Tensor, source: ReadSource, state: S
     x = model.embedding(last_ids)
     if decoder.input is not None:
         x = decoder.input(torch.cat([x, state.context], dim=-1))
-    _, (hidden, cell) = decoder.lstm(x[:, None], (state.hidden[None], state.cell[None]))
+    _, (hidden, cell) = decoder.rnn(x[:, None], (state.hidden[None], state.cell[None]))
     hidden, cell = hidden[0], cell[0]
-    query = torch.cat([cell, hidden], dim=-1) if decoder.use_cell else hidden
+    query = torch.cat([cell, hidden], dim=-1) if decoder.query_with_cell else hidden
     scores = relevance(model, query, source.keys, state.coverage)
     attention = scores.masked_fill(~source.mask, -torch.inf).softmax(-1)
     context = (attention[:, None] @ source.states)[:, 0]

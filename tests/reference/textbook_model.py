@@ -51,12 +51,16 @@ def read(model: PointerGenerator, source: Source) -> tuple[list[Tensor], Tensor,
     """The state at each source token; hidden state and cell that the decoder starts with."""
     states = [model.embedding.weight[i] for i in source.source_ids]
     for layer in model.encoder.layers:
-        forward, forward_cell = run_lstm(layer.lstm, "_l0", states)
-        backward, backward_cell = run_lstm(layer.lstm, "_l0_reverse", states[::-1])
+        forward, forward_cell = run_lstm(layer.rnn, "_l0", states)
+        backward, backward_cell = run_lstm(layer.rnn, "_l0_reverse", states[::-1])
         hidden = torch.cat([forward[-1], backward[-1]])
         cell = torch.cat([forward_cell, backward_cell])
         states = [torch.cat(pair) for pair in zip(forward, backward[::-1], strict=True)]
-    return states, model.bridge.hidden(hidden).relu(), model.bridge.cell(cell).relu()
+    return (
+        states,
+        model.decoder.bridge.hidden[0](hidden).relu(),
+        model.decoder.bridge.cell[0](cell).relu(),
+    )
 
 
 def relevance(model: PointerGenerator, query: Tensor, key: Tensor, coverage: Tensor) -> Tensor:
@@ -81,8 +85,8 @@ def steps(model: PointerGenerator, source: Source, reads: Sequence[int]) -> list
         x = model.embedding.weight[last_id]
         if decoder.input is not None:
             x = decoder.input(torch.cat([x, context]))
-        hidden, cell = lstm_cell(decoder.lstm, "_l0", x, hidden, cell)
-        query = torch.cat([cell, hidden]) if decoder.use_cell else hidden
+        hidden, cell = lstm_cell(decoder.rnn, "_l0", x, hidden, cell)
+        query = torch.cat([cell, hidden]) if decoder.query_with_cell else hidden
         scores = [
             relevance(model, query, key, covered)
             for key, covered in zip(states, coverage, strict=True)

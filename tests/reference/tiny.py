@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pgsum.bundle import build_model
+from pgsum.build import build_model
 from pgsum.config import ModelConfig
 from pgsum.data.batch import Batch, SourceBatch, collate
 from pgsum.data.example import Example, Source
@@ -26,7 +26,7 @@ SIZES = {"embedding_size": 3, "hidden_size": 5, "attention_size": 7, "dropout": 
 COMBINATIONS = [
     {
         "attention": attention,
-        "query": query,
+        "query_with_cell": query == "cell",
         "input_feeding": input_feeding,
         "coverage": coverage,
         "pointer": pointer,
@@ -34,7 +34,7 @@ COMBINATIONS = [
         "tie_embeddings": not input_feeding,
         "output_size": 2 if input_feeding else None,
         "output_activation": pointer,
-        "layers": 2 if query == "cell" else 1,
+        "layers": 1,
     }
     for attention, query, input_feeding, coverage, pointer in product(
         ["general", "additive"],
@@ -46,7 +46,7 @@ COMBINATIONS = [
 ]
 FULL = {
     "attention": "additive",
-    "query": "cell",
+    "query_with_cell": True,
     "input_feeding": True,
     "coverage": "from_start",
     "pointer": True,
@@ -59,7 +59,7 @@ def name_of(settings: dict[str, Any]) -> str:
     return "-".join(
         [
             settings["attention"],
-            settings["query"],
+            "cell" if settings["query_with_cell"] else "hidden",
             *(name for name in ("input_feeding", "pointer") if settings[name]),
             *(["coverage"] if settings["coverage"] != "none" else []),
         ]
@@ -73,7 +73,7 @@ def tiny_model(*, seed: int = 0, vocab: int = VOCAB, **settings: Any) -> Pointer
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.uniform_(-0.9, 0.9)
-        for layer in (model.bridge.hidden, model.bridge.cell):
+        for layer in (*model.decoder.bridge.hidden, *model.decoder.bridge.cell):
             layer.bias.abs_()  # so that the ReLU lets something through
     return model
 

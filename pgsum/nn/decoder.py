@@ -5,7 +5,7 @@ One method moves the state on, in training and in search, so the two cannot drif
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -58,13 +58,16 @@ class EncodedSource:
         )
 
 
+Own = TypeVar("Own", bound="DecoderState")
+
+
 @dataclass(frozen=True)
 class DecoderState:
     """What one step hands to the next: the source, and what a kind of decoder adds, rows first."""
 
     source: EncodedSource
 
-    def select(self, rows: Int[Tensor, " selected"]) -> Self:
+    def select(self: Own, rows: Int[Tensor, " selected"]) -> Own:
         """The state of `rows`, in that order; a row may repeat."""
         chosen = {field.name: _rows_of(getattr(self, field.name), rows) for field in fields(self)}
         return type(self)(**chosen)

@@ -21,11 +21,12 @@ from pgsum.nn.model import PointerGenerator
 from pgsum.text.vocab import BOS_ID, EOS_ID, SPECIAL_TOKENS, UNK_ID
 
 VOCAB = 11
-SIZES = {"embedding_size": 3, "hidden_size": 5, "attention_size": 7, "dropout": 0.0}
+SIZES = {"embedding_size": 3, "hidden_size": 5, "dropout": 0.0}
 
 COMBINATIONS = [
     {
         "attention": attention,
+        "attention_size": 7 if attention == "additive" else 512,
         "query_with_cell": query == "cell",
         "input_feeding": input_feeding,
         "coverage": coverage,
@@ -46,6 +47,7 @@ COMBINATIONS = [
 ]
 FULL = {
     "attention": "additive",
+    "attention_size": 7,
     "query_with_cell": True,
     "input_feeding": True,
     "coverage": "from_start",

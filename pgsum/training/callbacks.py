@@ -83,7 +83,7 @@ class MetricsFile(Logger):
 
 
 class TrainingProgress(pl.Callback):
-    """Steps done, with loss, tokens per second and the time that is left.
+    """Steps done, with loss, tokens per second and the time that is left; what steps have taken.
 
     Steps and validations are timed apart: what is left is so many of the one and so many of the
     other, each as long as those before. Until the first validation has been timed, it says that
@@ -95,22 +95,24 @@ class TrainingProgress(pl.Callback):
         self.max_steps = max_steps
         self.validate_every = validate_every
         self.tokens = 0
+        self.target_tokens = 0
         self.seconds = 0.0
+        self.cpu_seconds = 0.0
         self.steps: deque[float] = deque(maxlen=_STEPS_OF_ESTIMATE)
         self.validations: list[float] = []
-        self.since = 0.0
+        self.since = self.cpu_since = 0.0
         self.validated = False
         self.reported = -_SECONDS_BETWEEN_REPORTS
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.since = time.monotonic()
+        self._start()
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
         if self.validated:  # then checkpoints have been written since
             self.validations[-1] += time.monotonic() - self.since
-            self.since = time.monotonic()
+            self._start()
             self.validated = False
 
     def on_train_batch_end(
@@ -121,9 +123,11 @@ class TrainingProgress(pl.Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
+        self.cpu_seconds += time.process_time() - self.cpu_since
         now = self._stop(self.steps.append)
         self.seconds += self.steps[-1]
         self.tokens += batch.source_tokens + batch.target_tokens
+        self.target_tokens += batch.target_tokens
         pace = self.tokens / self.seconds
         pl_module.log("tokens_per_second", pace)
         done = trainer.global_step
@@ -135,7 +139,7 @@ class TrainingProgress(pl.Callback):
         self.report("training", done, self.max_steps, detail, seconds_left=seconds_left)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.since = time.monotonic()
+        self._start()
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._stop(self.validations.append)
@@ -157,12 +161,14 @@ class TrainingProgress(pl.Callback):
         on_top = f"plus {validations} validation{'s' if validations > 1 else ''}, "
         return seconds if len(self.steps) >= _STEPS_BEFORE_ESTIMATE else None, on_top
 
+    def _start(self) -> None:
+        self.since, self.cpu_since = time.monotonic(), time.process_time()
+
     def _stop(self, keep: Callable[[float], None]) -> float:
         """Keeps the time since the clock was last read, and returns the new time."""
-        now = time.monotonic()
-        keep(now - self.since)
-        self.since = now
-        return now
+        keep(time.monotonic() - self.since)
+        self._start()
+        return self.since
 
 
 class SearchValidation(pl.Callback):

@@ -132,13 +132,17 @@ class Run:
         self.prepared = prepared
         self.bundle = bundle
         self.say = say
-        self.report = report
         self.started = started
         references = [pair.references for pair in prepared.validation]
         self.rouge = Rouge(tokenizer_for(chain(*references)))
         self.signature = self.rouge.signature(references, trials=0, seed=self.config.trainer.seed)
         self.best: dict[str, float] | None = None
-        self.non_finite = StopOnNonFinite(every=self.config.trainer.log_every)
+        settings = self.config.trainer
+        self.non_finite = StopOnNonFinite(every=settings.log_every)
+        self.validate_every = min(settings.validate_every, settings.max_steps)
+        self.progress = TrainingProgress(
+            report, max_steps=settings.max_steps, validate_every=self.validate_every
+        )
 
     def fit(self) -> TrainResult:
         with quiet_lightning():
@@ -181,11 +185,8 @@ class Run:
         settings = self.config.trainer
         checkpoints = self.run_dir / "ckpt"
         monitor = f"val_{settings.metric}"
-        validate_every = min(settings.validate_every, settings.max_steps)
         callbacks: list[pl.Callback] = [
-            TrainingProgress(
-                self.report, max_steps=settings.max_steps, validate_every=validate_every
-            ),
+            self.progress,
             self.non_finite,
             SearchValidation(
                 Summarizer(self.bundle),
@@ -210,7 +211,7 @@ class Run:
             devices=1,
             max_steps=settings.max_steps,
             max_epochs=-1,
-            val_check_interval=validate_every,
+            val_check_interval=self.validate_every,
             check_val_every_n_epoch=None,
             num_sanity_val_steps=0,
             gradient_clip_val=self.config.optim.clip_norm or None,
@@ -259,6 +260,8 @@ class Run:
             "versions": versions(),
             "platform": platform.platform(),
             "seconds": round(time.time() - self.started, 1),
+            "steps_cpu_seconds": round(self.progress.cpu_seconds, 1),
+            "target_tokens": self.progress.target_tokens,
         }
         text = json.dumps(record, ensure_ascii=False, indent=1)
         (self.run_dir / "run.json").write_text(text + "\n", encoding="utf-8")

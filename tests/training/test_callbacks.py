@@ -39,6 +39,9 @@ class Clock:
     def monotonic(self) -> float:
         return self.now
 
+    def process_time(self) -> float:
+        return 1.5 * self.now
+
 
 class Told(list[tuple[int, str, float | None]]):
     """What a report was told: steps done, detail, seconds left."""
@@ -77,6 +80,7 @@ def test_progress_counts_real_tokens_and_tells_steps_from_validations(monkeypatc
     assert told[60] == (61, "loss 2.500, 4 tokens/s", 99 * 2 + 2 * 35)
     assert told[129] == (130, "loss 2.500, 4 tokens/s", 30 * 2 + 35)
     assert told[159] == (160, "loss 2.500, 4 tokens/s", None)
+    assert (progress.cpu_seconds, progress.target_tokens) == (160 * 2 * 1.5, 160 * 3)
 
 
 def test_progress_is_not_told_of_more_often_than_one_can_read(monkeypatch):

@@ -81,18 +81,19 @@ def forward_flops(size: Size, model: ModelConfig, vocab_size: int) -> dict[str, 
     """
     embedding, hidden = model.embedding_size, model.hidden_size
     encoder = 2 * hidden
-    query = 2 * hidden if model.query == "cell" else hidden
+    query = 2 * hidden if model.query_with_cell else hidden
     additive = model.attention == "additive"
     key = model.attention_size if additive else query
     output = model.output_size or embedding
     sources, targets = size.source_tokens, size.target_tokens
     layer_inputs = [embedding, *[encoder] * (model.layers - 1)]
+    cell_inputs = [embedding, *[hidden] * (model.layers - 1)]
     return {
         "encoder": sum(2 * 2 * sources * (inputs + hidden) * 4 * hidden for inputs in layer_inputs),
-        "bridge": 2 * 2 * size.pairs * encoder * hidden,
+        "bridge": 2 * 2 * size.pairs * encoder * hidden * model.layers,
         "keys": 2 * sources * encoder * key,
         "input": 2 * targets * (embedding + encoder) * embedding if model.input_feeding else 0,
-        "decoder cell": 2 * targets * (embedding + hidden) * 4 * hidden,
+        "decoder cell": sum(2 * targets * (inputs + hidden) * 4 * hidden for inputs in cell_inputs),
         "query": 2 * targets * query * key if additive else 0,
         "scores": 2 * size.looks * key,
         "context": 2 * size.looks * encoder,
@@ -109,7 +110,7 @@ def tanh_evaluations(size: Size, model: ModelConfig) -> dict[str, int]:
     backward pass: kept, they would fill the memory. An LSTM cell has three gates, its new content
     and its output.
     """
-    cells = 2 * model.layers * size.source_tokens + size.target_tokens
+    cells = model.layers * (2 * size.source_tokens + size.target_tokens)
     output = model.output_size or model.embedding_size
     return {
         "attention": 2 * size.looks * model.attention_size * (model.attention == "additive"),
@@ -129,9 +130,9 @@ def bytes_moved(
     backward; else each is read once for all steps. Logits are written and read.
     """
     remembered = 1 if optim.name == "adagrad" else 2
-    query = 2 * model.hidden_size if model.query == "cell" else model.hidden_size
+    query = 2 * model.hidden_size if model.query_with_cell else model.hidden_size
     key = model.attention_size if model.attention == "additive" else query
-    sequential = model.input_feeding or model.coverage != "none" or model.query == "cell"
+    sequential = model.input_feeding or model.coverage != "none" or model.query_with_cell
     reads = size.looks if sequential else size.source_tokens
     return {
         "weights": FLOAT * parameters * (3 + 2 + 2 * remembered),

@@ -23,11 +23,10 @@ VOCAB = 11
 SEE = ModelConfig(
     embedding_size=2,
     hidden_size=3,
-    attention_size=5,
     output_size=7,
     tie_embeddings=False,
     output_activation=False,
-    **{k: v for k, v in FULL.items()},
+    **FULL | {"attention_size": 5},
 )
 LUONG = ModelConfig(embedding_size=2, hidden_size=3, layers=2)
 
@@ -82,11 +81,13 @@ def test_operations_by_hand_for_a_bilinear_model_without_a_loop():
     assert flops == {
         # As above, and a second layer that reads 6 numbers.
         "encoder": 1200 + 2 * 2 * 5 * 12 * 9,
-        "bridge": 144,
+        # For each of two layers.
+        "bridge": 288,
         # 5 tokens, 3 numbers from 6: as many as the query has.
         "keys": 180,
         "input": 0,
-        "decoder cell": 360,
+        # As above, and a second layer that reads 3 numbers.
+        "decoder cell": 360 + 2 * 3 * 12 * 6,
         "query": 0,
         "scores": 42,
         "context": 84,
@@ -96,7 +97,7 @@ def test_operations_by_hand_for_a_bilinear_model_without_a_loop():
     }
     assert floor.tanh_evaluations(SIZE, LUONG) == {
         "attention": 0,
-        "cells": (2 * 2 * 5 + 3) * 5 * 3,
+        "cells": 2 * (2 * 5 + 3) * 5 * 3,
         "output layer": 3 * 2,
     }
     moved = floor.bytes_moved(SIZE, LUONG, OptimConfig(), VOCAB, parameters=10)

@@ -204,7 +204,7 @@ def change_settings(folder: Path, change: Callable[[dict[str, Any]], object]) ->
             r"another format than 1, .*it was written by pgsum 9\.1",
         ),
         (lambda s: s.pop("format"), "another format than 1"),
-        (lambda s: s["model"].update(heads=8), r"keys this version does not know: model\.heads"),
+        (lambda s: s["model"].update(beads=8), r"keys this version does not know: model\.beads"),
         (lambda s: s.update(router={"size": 3}), r"does not know: router\.size"),
         (lambda s: s["model"].update(hidden_size=-5), r"are damaged: model\.hidden_size is -5"),
         (lambda s: s["model"].update(hidden_size="many"), r"damaged: model\.hidden_size is 'many'"),
@@ -221,13 +221,19 @@ def test_settings_that_do_not_fit_are_refused_by_name(folder, change, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda s: s["model"].update(hidden_size=6), r"bridge\.cell\.bias is F32 \[5\], .* \[6\]"),
+        (
+            lambda s: s["model"].update(hidden_size=6),
+            r"attention\.relevance\.key\.weight is F32 \[5, 10\], .* \[6, 12\]",
+        ),
         (
             lambda s: s["model"].update(pointer=False),
             r"decoder\.gate\.bias is F32 \[1\], .*nothing",
         ),
-        (lambda s: s["model"].update(layers=2), r"encoder\.layers\.1\.\S+ is missing, .* F32 \["),
-        (lambda s: s["model"].update(hidden_size=65_000), r"F32 \[5\], .*F32 \[65000\]"),
+        (lambda s: s["model"].update(layers=2), r"bridge\.cell\.1\.bias is missing, .* F32 \["),
+        (
+            lambda s: s["model"].update(hidden_size=65_000),
+            r"F32 \[5, 10\], .*F32 \[65000, 130000\]",
+        ),
     ],
     ids=["size", "too_many", "too_few", "enormous"],
 )

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 
 
 class Shared:
-    """Keys or values of a batch of sources, read by products.
+    """Keys or values of a batch of sources, read by products, in their own precision.
 
     `tensor` is there to be read in other ways, too: autograd adds what comes from those.
     """
@@ -125,7 +125,8 @@ class _Dot(Function):
     def forward(ctx: Any, queries: Tensor, tensor: Tensor, parts: Parts) -> Tensor:
         ctx.save_for_backward(queries, tensor)
         ctx.parts = parts
-        return torch.bmm(queries, tensor.transpose(1, 2))
+        with torch.autocast(tensor.device.type, enabled=False):
+            return torch.bmm(queries, tensor.transpose(1, 2))
 
     @staticmethod
     @once_differentiable
@@ -141,7 +142,8 @@ class _Mix(Function):
     def forward(ctx: Any, weights: Tensor, tensor: Tensor, parts: Parts) -> Tensor:
         ctx.save_for_backward(weights, tensor)
         ctx.parts = parts
-        return torch.bmm(weights, tensor)
+        with torch.autocast(tensor.device.type, enabled=False):
+            return torch.bmm(weights, tensor)
 
     @staticmethod
     @once_differentiable

@@ -7,6 +7,7 @@ from reference.tiny import (
     COMBINATIONS,
     FULL,
     VOCAB,
+    config_of,
     encode,
     example_of,
     gradients,
@@ -30,7 +31,7 @@ EVERY_COMBINATION = pytest.mark.parametrize("settings", COMBINATIONS, ids=name_o
 def test_the_loss_and_its_gradients_equal_the_textbooks(settings):
     model = tiny_model(**settings, coverage_weight=0.7)
     found = loss_of(model, tiny_batch())
-    nll, coverage = textbook_model.loss(model, tiny_examples())
+    nll, coverage = textbook_model.loss(model, config_of(**settings), tiny_examples())
     expected = nll + 0.7 * coverage if settings["coverage"] != "none" else nll
     torch.testing.assert_close(found.nll, nll.detach())
     torch.testing.assert_close(found.total, expected)
@@ -52,7 +53,8 @@ def test_each_step_of_search_gives_the_textbooks_mixture(settings):
     source = tiny_source(seed=1, tokens=6, oovs=2)
     reads = [2, 7, UNK_ID, 5]
     state = encode(model, collate_sources([source]))
-    for read, expected in zip(reads, textbook_model.steps(model, source, reads), strict=True):
+    found = textbook_model.steps(model, config_of(**settings), source, reads)
+    for read, expected in zip(reads, found, strict=True):
         torch.testing.assert_close(state.coverage[0], expected.coverage)
         in_vocab, in_oovs, output, state = model.step(torch.tensor([read]), state)
         torch.testing.assert_close(torch.cat([in_vocab, in_oovs], 1)[0].exp(), expected.p_final)

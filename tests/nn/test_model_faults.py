@@ -5,14 +5,15 @@ beside what they are about.
 """
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 import torch
 from reference.tiny import (
     COMBINATIONS,
     FULL,
-    SIZES,
     VOCAB,
+    config_of,
     encode,
     example_of,
     gradients,
@@ -35,18 +36,7 @@ from pgsum.nn.pointer import copy_log_probs, mixed_log_probs
 from pgsum.text.vocab import UNK_ID
 
 EVERY_COMBINATION = pytest.mark.parametrize("settings", COMBINATIONS, ids=name_of)
-RECURRENCES = [
-    {
-        "input_feeding": feeding,
-        "coverage": coverage,
-        "query_with_cell": query == "cell",
-        "attention": attention,
-    }
-    for feeding in (False, True)
-    for coverage in ("none", "from_start")
-    for query in ("hidden", "cell")
-    for attention in ("general", "additive")
-]
+THAT_LOOK = [settings for settings in COMBINATIONS if settings["attention"] != "none"]
 
 
 def test_fault_01_the_log_of_a_probability_of_0_is_no_nan():
@@ -87,10 +77,10 @@ def test_fault_02_the_mask_comes_before_the_softmax():
     assert log_attention.exp().tolist() == [[[0.5, 0.5, 0.0]]]
 
 
-@pytest.mark.parametrize("attention", ["general", "additive"])
+@pytest.mark.parametrize("attention", ["dot", "scaled_dot", "general", "additive"])
 def test_fault_03_padding_is_neither_looked_at_nor_copied(attention):
     """A word that stands on padding alone is as likely as one that stands nowhere."""
-    model = tiny_model(attention=attention)
+    model = tiny_model(attention=attention, decoder_size=10)
     source = collate_sources([tiny_source(seed=1, tokens=n, oovs=1) for n in (2, 5)])
     filled = replace(
         source, source_extended_ids=source.source_extended_ids.masked_fill(~source.source_mask, 9)
@@ -146,7 +136,7 @@ def test_fault_05_training_and_decoding_share_one_step(settings):
     torch.testing.assert_close(last.coverage, output.attention.sum(1))
 
 
-@pytest.mark.parametrize("settings", RECURRENCES, ids=str)
+@pytest.mark.parametrize("settings", THAT_LOOK, ids=name_of)
 def test_fault_06_coverage_leaves_the_current_step_out(settings):
     """With one source token every attention is 1: nothing is covered at first, and 1, 2 after."""
     model = tiny_model(**settings)
@@ -168,7 +158,8 @@ def test_fault_07_batch_and_time_are_not_mixed(settings):
     output = model.teacher_forced(encode(model, batch.source), batch.target_input_ids)
     ones = torch.ones(batch.target_mask.shape, dtype=torch.float64)
     torch.testing.assert_close(tables.exp().sum(-1), ones)
-    torch.testing.assert_close(output.attention.sum(-1), ones)
+    looks = settings["attention"] != "none"
+    torch.testing.assert_close(output.attention.sum(-1), ones if looks else torch.zeros_like(ones))
     for row, example in enumerate(examples):
         one = collate([example])
         alone = model.teacher_forced(encode(model, one.source), one.target_input_ids)
@@ -181,47 +172,85 @@ def test_fault_07_batch_and_time_are_not_mixed(settings):
         torch.testing.assert_close(tables[row, :steps, : one_table.shape[2]], one_table[0])
 
 
-OTHER = {
-    "embedding_size": 4,
-    "hidden_size": 6,
-    "layers": 2,
-    "attention": "general",
-    "attention_size": 8,
-    "query_with_cell": False,
-    "input_feeding": False,
-    "output_activation": False,
-    "output_size": 4,
-    "pointer": False,
-    "coverage": "none",
-    "coverage_weight": 0.5,
-    "tie_embeddings": True,
-    "dropout": 0.4,
-    "initialisation": "see2017",
+BASE: dict[str, Any] = FULL | {"tie_embeddings": False}
+WITHOUT_ATTENTION = {"attention": "none", "pointer": False}
+# Of each option: another value, and what it takes for that to have an effect.
+OTHER: dict[str, tuple[Any, dict[str, Any]]] = {
+    "cell": ("gru", BASE | {"query_with_cell": False}),
+    "bidirectional": (False, BASE),
+    "reverse_source": (True, BASE),
+    "layers": (2, BASE),
+    "embedding_size": (4, BASE),
+    "hidden_size": (6, BASE),
+    "decoder_size": (4, BASE),
+    "bridge": ("tanh", BASE),
+    "attention": ("dot", {"decoder_size": 10}),
+    "attention_size": (8, BASE),
+    "query": ("previous", BASE | {"input_feeding": False}),
+    "query_with_cell": (False, BASE),
+    "context": ("every_step", WITHOUT_ATTENTION),
+    "input_feeding": (False, BASE),
+    "output_activation": (False, BASE),
+    "output_size": (4, BASE),
+    "pointer": (False, BASE),
+    "coverage": ("none", BASE),
+    "coverage_weight": (0.5, BASE),
+    "tie_embeddings": (True, BASE),
+    "dropout": (0.4, BASE),
+    "initialisation": ("see2017", BASE),
 }
+# Each value of the options that choose among more than two.
+CHOICES = [
+    ("cell", ["lstm", "gru", "rnn"], {}),
+    ("layers", [1, 2, 3], {}),
+    ("bridge", ["relu", "tanh", "none"], {"decoder_size": 10}),
+    ("attention", ["none", "dot", "scaled_dot", "general", "additive"], {"decoder_size": 10}),
+]
+OF_OTHER_KINDS = {
+    "encoder": "tests/nn/test_conv.py and test_transformer.py",
+    "decoder": "tests/nn/test_conv.py and test_transformer.py",
+    "kernel_size": "tests/nn/test_conv.py",
+    "max_positions": "tests/nn/test_conv.py",
+    "heads": "tests/nn/test_transformer.py",
+    "inner_size": "tests/nn/test_transformer.py",
+    "copy_head": "tests/nn/test_transformer.py",
+}
+"""Where the options are shown to have an effect that no recurrent model has."""
+OF_NO_MODEL = {"name": "a word for people", "embeddings": "read when a training starts"}
 
 
-def training_loss(**changed: object) -> float:
+def training_loss(**settings: Any) -> float:
     torch.manual_seed(0)
-    model = build_model(ModelConfig(**SIZES | FULL | {"tie_embeddings": False} | changed), VOCAB)
+    model = build_model(config_of(**settings), VOCAB)
     return loss_of(model.train(), tiny_batch()).total.item()
 
 
 def test_fault_08_no_option_is_left_out_below():
-    assert {field.name for field in fields(ModelConfig)} == {"name", *OTHER}
-    assert training_loss() == training_loss()
+    """Who adds one says here, or in the file named, that it has an effect."""
+    options = {field.name for field in fields(ModelConfig)}
+    assert options == {*OTHER, *OF_OTHER_KINDS, *OF_NO_MODEL}
+    assert training_loss(**BASE) == training_loss(**BASE)
 
 
 @pytest.mark.parametrize("option", OTHER)
 def test_fault_08_every_option_changes_the_result(option):
-    assert training_loss(**{option: OTHER[option]}) != training_loss()
+    value, others = OTHER[option]
+    assert training_loss(**others | {option: value}) != training_loss(**others)
 
 
-@pytest.mark.parametrize("attention", ["general", "additive"])
+@pytest.mark.parametrize(("option", "values", "others"), CHOICES)
+def test_fault_08_every_choice_has_a_result_of_its_own(option, values, others):
+    losses = [training_loss(pointer=False, **others | {option: value}) for value in values]
+    assert len(set(losses)) == len(values)
+
+
+@pytest.mark.parametrize("attention", ["dot", "scaled_dot", "general", "additive"])
 @pytest.mark.parametrize("initialisation", ["torch", "see2017"])
 def test_fault_09_the_weight_of_coverage_learns_from_its_first_step_on(attention, initialisation):
     torch.manual_seed(0)
-    settings = FULL | {"attention": attention, "initialisation": initialisation}
-    model = build_model(ModelConfig(**SIZES | settings), VOCAB).double()
+    size = FULL["attention_size"] if attention == "additive" else ModelConfig.attention_size
+    settings = {"attention": attention, "attention_size": size, "initialisation": initialisation}
+    model = build_model(config_of(**FULL | settings), VOCAB).double()
     found = gradients(loss_of(model, tiny_batch()).total, model)
     [gradient] = [g for name, g in found.items() if "relevance.coverage" in name]
     assert (gradient != 0).all()

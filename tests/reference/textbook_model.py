@@ -1,4 +1,4 @@
-"""The pointer-generator as a textbook has it: one pair, one word after the other, in loops.
+"""The recurrent family as a textbook has it: one pair, one word after the other, in loops.
 
 No batch, no padding, no mask, no logarithm before the end; each step builds the whole mixture. It
 borrows a model's weights and settings and none of its code.
@@ -6,12 +6,13 @@ borrows a model's weights and settings and none of its code.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from pgsum.config import ModelConfig
 from pgsum.data.example import Example, Source
-from pgsum.nn.attention import GeneralRelevance
 from pgsum.nn.model import PointerGenerator
 
 
@@ -20,90 +21,198 @@ class TextbookStep:
     p_final: Tensor
     """Over the vocabulary and this source's own OOVs."""
     attention: Tensor
+    """All 0 without attention."""
     p_gen: Tensor
     coverage: Tensor
     """Sum of the attentions of the steps before."""
 
 
-def lstm_cell(
-    lstm: nn.LSTM, suffix: str, x: Tensor, hidden: Tensor, cell: Tensor
-) -> tuple[Tensor, Tensor]:
+class CellState(NamedTuple):
+    hidden: Tensor
+    cell: Tensor | None
+    """Of LSTMs."""
+
+
+class Weights(NamedTuple):
+    """Of one cell: for its input and for its hidden state. torch gives each a bias."""
+
+    w_x: Tensor
+    w_h: Tensor
+    b_x: Tensor
+    b_h: Tensor
+
+
+def weights_of(rnn: nn.RNNBase, suffix: str) -> Weights:
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    return Weights(*(getattr(rnn, name + suffix) for name in names))
+
+
+def lstm(weights: Weights, x: Tensor, before: CellState) -> CellState:
     """Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000."""
-    w_x, w_h, b_x, b_h = (
-        getattr(lstm, name + suffix) for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    )
-    take, keep, new, show = (w_x @ x + b_x + w_h @ hidden + b_h).chunk(4)
-    cell = keep.sigmoid() * cell + take.sigmoid() * new.tanh()
-    return show.sigmoid() * cell.tanh(), cell
+    w_x, w_h, b_x, b_h = weights
+    take, keep, new, show = (w_x @ x + b_x + w_h @ before.hidden + b_h).chunk(4)
+    cell = keep.sigmoid() * before.cell + take.sigmoid() * new.tanh()
+    return CellState(show.sigmoid() * cell.tanh(), cell)
 
 
-def run_lstm(lstm: nn.LSTM, suffix: str, inputs: Sequence[Tensor]) -> tuple[list[Tensor], Tensor]:
-    """The hidden state after each input, and the last cell."""
-    hidden = cell = torch.zeros(lstm.hidden_size, dtype=inputs[0].dtype)
+def gru(weights: Weights, x: Tensor, before: CellState) -> CellState:
+    """Cho et al. 2014, eqs. 5 to 8, but torch resets the product with the state, not the state."""
+    w_x, w_h, b_x, b_h = weights
+    reset_x, keep_x, new_x = (w_x @ x + b_x).chunk(3)
+    reset_h, keep_h, new_h = (w_h @ before.hidden + b_h).chunk(3)
+    reset, keep = (reset_x + reset_h).sigmoid(), (keep_x + keep_h).sigmoid()
+    new = (new_x + reset * new_h).tanh()
+    return CellState(keep * before.hidden + (1 - keep) * new, None)
+
+
+def rnn(weights: Weights, x: Tensor, before: CellState) -> CellState:
+    """Elman 1990."""
+    w_x, w_h, b_x, b_h = weights
+    return CellState((w_x @ x + b_x + w_h @ before.hidden + b_h).tanh(), None)
+
+
+CELLS = {"lstm": lstm, "gru": gru, "rnn": rnn}
+
+
+def run(cell: str, weights: Weights, inputs: Sequence[Tensor]) -> list[CellState]:
+    """The state after each input, from 0 on."""
+    nothing = torch.zeros(weights.w_h.shape[1], dtype=inputs[0].dtype)
+    state = CellState(nothing, nothing if cell == "lstm" else None)
     states = []
     for x in inputs:
-        hidden, cell = lstm_cell(lstm, suffix, x, hidden, cell)
-        states.append(hidden)
-    return states, cell
+        state = CELLS[cell](weights, x, state)
+        states.append(state)
+    return states
 
 
-def read(model: PointerGenerator, source: Source) -> tuple[list[Tensor], Tensor, Tensor]:
-    """The state at each source token; hidden state and cell that the decoder starts with."""
+def read(
+    model: PointerGenerator, config: ModelConfig, source: Source
+) -> tuple[list[Tensor], list[CellState]]:
+    """The state at each source token, and what each layer ended with, directions side by side."""
     states = [model.embedding.weight[i] for i in source.source_ids]
+    if config.reverse_source:  # Sutskever et al. 2014, section 3.3
+        states = states[::-1]
+    ends = []
     for layer in model.encoder.layers:
-        forward, forward_cell = run_lstm(layer.rnn, "_l0", states)
-        backward, backward_cell = run_lstm(layer.rnn, "_l0_reverse", states[::-1])
-        hidden = torch.cat([forward[-1], backward[-1]])
-        cell = torch.cat([forward_cell, backward_cell])
-        states = [torch.cat(pair) for pair in zip(forward, backward[::-1], strict=True)]
-    return (
-        states,
-        model.decoder.bridge.hidden[0](hidden).relu(),
-        model.decoder.bridge.cell[0](cell).relu(),
-    )
+        ways = [run(config.cell, weights_of(layer.rnn, "_l0"), states)]
+        last = [ways[0][-1]]
+        if config.bidirectional:
+            backward = run(config.cell, weights_of(layer.rnn, "_l0_reverse"), states[::-1])
+            ways.append(backward[::-1])
+            last.append(backward[-1])
+        states = [torch.cat([state.hidden for state in at]) for at in zip(*ways, strict=True)]
+        ends.append(
+            CellState(
+                torch.cat([state.hidden for state in last]),
+                torch.cat([state.cell for state in last]) if config.cell == "lstm" else None,
+            )
+        )
+    return states[::-1] if config.reverse_source else states, ends
 
 
-def relevance(model: PointerGenerator, query: Tensor, key: Tensor, coverage: Tensor) -> Tensor:
+def cross(model: PointerGenerator, config: ModelConfig, ends: list[CellState]) -> list[CellState]:
+    """What each layer of the decoder starts with."""
+    if config.bridge == "none":
+        return ends
+    bridge, bend = model.decoder.bridge, {"relu": torch.relu, "tanh": torch.tanh}[config.bridge]
+    start = []
+    for number, end in enumerate(ends):
+        hidden, cell = bend(linear(bridge.hidden[number], end.hidden)), None
+        if config.cell == "lstm":
+            cell = bend(linear(bridge.cell[number], end.cell))
+        start.append(CellState(hidden, cell))
+    return start
+
+
+def linear(layer: nn.Linear, x: Tensor) -> Tensor:
+    return layer.weight @ x + layer.bias
+
+
+def relevance(
+    model: PointerGenerator, config: ModelConfig, query: Tensor, key: Tensor, coverage: Tensor
+) -> Tensor:
+    """Luong et al. 2015, eq. 8; Vaswani et al. 2017, eq. 1; Bahdanau et al. 2015, appendix A.1.2.
+
+    Coverage joins the sum inside the last, as See et al. 2017, eq. 11, and the score of the others.
+    """
     by = model.decoder.attention.relevance
-    if isinstance(by, GeneralRelevance):
+    if config.attention == "additive":
+        inner = by.key.weight @ key + linear(by.query, query)
+        if config.coverage != "none":
+            inner = inner + by.coverage.weight[:, 0] * coverage
+        return by.v.weight[0] @ inner.tanh()
+    if config.attention == "general":
         score = query @ by.key.weight @ key
-        return score if by.coverage is None else score + by.coverage[0] * coverage
-    inner = by.key.weight @ key + by.query.weight @ query + by.query.bias
-    if by.coverage is not None:
-        inner = inner + by.coverage.weight[:, 0] * coverage
-    return by.v.weight[0] @ inner.tanh()
+    else:
+        score = query @ key
+        if config.attention == "scaled_dot":
+            score = score / len(key) ** 0.5
+    return score if config.coverage == "none" else score + by.coverage[0] * coverage
 
 
-def steps(model: PointerGenerator, source: Source, reads: Sequence[int]) -> list[TextbookStep]:
+def attend(
+    model: PointerGenerator,
+    config: ModelConfig,
+    query: Tensor,
+    states: Sequence[Tensor],
+    coverage: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """How much each state is looked at, and what is read there."""
+    scores = [
+        relevance(model, config, query, key, covered)
+        for key, covered in zip(states, coverage, strict=True)
+    ]
+    attention = torch.stack([score.exp() for score in scores])
+    attention = attention / attention.sum()
+    return attention, sum(weight * state for weight, state in zip(attention, states, strict=True))
+
+
+def steps(
+    model: PointerGenerator, config: ModelConfig, source: Source, reads: Sequence[int]
+) -> list[TextbookStep]:
     """What follows each of the `reads`, ids of the fixed vocabulary."""
     decoder = model.decoder
-    states, hidden, cell = read(model, source)
+    states, ends = read(model, config, source)
+    layers = cross(model, config, ends)
+    coverage = attention = torch.zeros(len(states), dtype=states[0].dtype)
     context = torch.zeros_like(states[0])
-    coverage = torch.zeros(len(states), dtype=context.dtype)
+    if config.attention == "none":  # the fixed vector, or nothing
+        context = ends[-1].hidden if config.context == "every_step" else context[:0]
     found = []
+
+    def asks() -> Tensor:
+        """Of the last layer."""
+        hidden, cell = layers[-1]
+        return torch.cat([cell, hidden]) if config.query_with_cell else hidden
+
     for last_id in reads:
         x = model.embedding.weight[last_id]
-        if decoder.input is not None:
-            x = decoder.input(torch.cat([x, context]))
-        hidden, cell = lstm_cell(decoder.rnn, "_l0", x, hidden, cell)
-        query = torch.cat([cell, hidden]) if decoder.query_with_cell else hidden
-        scores = [
-            relevance(model, query, key, covered)
-            for key, covered in zip(states, coverage, strict=True)
-        ]
-        attention = torch.stack([score.exp() for score in scores])
-        attention = attention / attention.sum()
-        context = sum(weight * state for weight, state in zip(attention, states, strict=True))
-        features = decoder.output(torch.cat([hidden, context]))
-        if decoder.output_activation:
+        if config.input_feeding:
+            x = linear(decoder.input, torch.cat([x, context]))
+        if config.query == "previous":  # Bahdanau et al. 2015, appendix A.1.2
+            attention, context = attend(model, config, asks(), states, coverage)
+        inputs = x
+        if config.query == "previous" or config.attention == "none":
+            inputs = torch.cat([x, context])
+        for number in range(config.layers):
+            weights = weights_of(decoder.rnn, f"_l{number}")
+            layers[number] = CELLS[config.cell](weights, inputs, layers[number])
+            inputs = layers[number].hidden
+        if config.query == "current" and config.attention != "none":
+            attention, context = attend(model, config, asks(), states, coverage)
+        features = linear(decoder.output, torch.cat([layers[-1].hidden, context]))
+        if config.output_activation:
             features = features.tanh()
-        scores = (model.projection.weight @ features + model.projection.bias).exp()
-        p_vocab = scores / scores.sum()
+        scores = linear(model.projection, features).exp()
         p_gen = torch.ones((), dtype=context.dtype)
-        if decoder.gate is not None:
-            p_gen = decoder.gate(torch.cat([context, query, x]))[0].sigmoid()
+        if config.pointer:  # See et al. 2017, eq. 8
+            p_gen = linear(decoder.gate, torch.cat([context, asks(), x]))[0].sigmoid()
         p_final = mixture(
-            p_vocab, attention, p_gen, source.source_extended_ids, oovs=len(source.source_oovs)
+            scores / scores.sum(),
+            attention,
+            p_gen,
+            source.source_extended_ids,
+            oovs=len(source.source_oovs),
         )
         found.append(TextbookStep(p_final, attention, p_gen, coverage))
         coverage = coverage + attention
@@ -122,18 +231,20 @@ def mixture(
     return torch.stack(p_final)
 
 
-def loss(model: PointerGenerator, examples: Sequence[Example]) -> tuple[Tensor, Tensor]:
+def loss(
+    model: PointerGenerator, config: ModelConfig, examples: Sequence[Example]
+) -> tuple[Tensor, Tensor]:
     """Negative log-likelihood and coverage loss: means over the gold words that can be said.
 
     See et al. 2017, eqs. 6 and 12, but averaged over the words of all pairs together.
     """
     nll, repeated = [], []
     for example in examples:
-        found = steps(model, example.source, example.target_input_ids)
+        found = steps(model, config, example.source, example.target_input_ids)
         for step, gold in zip(found, example.target_extended_ids, strict=True):
             if gold == model.unk_id:
                 continue
-            if not model.pointer and gold >= model.vocab_size:
+            if not config.pointer and gold >= model.vocab_size:
                 gold = model.unk_id
             nll.append(-step.p_final[gold].log())
             pairs = zip(step.attention, step.coverage, strict=True)

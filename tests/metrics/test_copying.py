@@ -1,0 +1,74 @@
+import subprocess
+import sys
+
+import pytest
+
+from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
+
+VOCAB = {"interface", "to", "the", "a", "perl", ","}
+
+
+@pytest.mark.parametrize(
+    ("summary", "reference", "found", "total"),
+    [
+        # Net::Pcap and POE lie outside the vocabulary; case does not matter.
+        ("perl interface to Net::Pcap", "POE interface to Net::Pcap", 1, 2),
+        ("poe interface to net::pcap", "POE interface to Net::Pcap", 2, 2),
+        ("a perl interface", "POE interface to Net::Pcap", 0, 2),
+        ("", "POE interface to Net::Pcap", 0, 2),
+        # The parts of a word are other words.
+        ("interface to net and pcap", "interface to Net::Pcap", 0, 1),
+        # Clipped: what is asked for once is found once, what is asked for twice may be found twice.
+        ("zsh zsh zsh", "the zsh", 1, 1),
+        ("zsh zsh zsh", "zsh , zsh", 2, 2),
+        ("zsh", "zsh , zsh", 1, 2),
+        # Words of the vocabulary count on neither side, nor does what only the summary has.
+        ("the interface to perl , bash", "the interface to perl", 0, 0),
+        ("zsh", "", 0, 0),
+    ],
+)
+def test_words_outside_the_vocabulary_are_counted_as_often_as_the_reference_has_them(
+    summary, reference, found, total
+):
+    assert oovs_produced(summary, reference, VOCAB, lowercase=True) == Share(found, total)
+
+
+def test_without_lowercase_a_form_has_its_case():
+    assert oovs_produced("The zsh", "The Zsh", VOCAB, lowercase=False) == Share(1, 2)
+    assert oovs_produced("the zsh", "The Zsh", VOCAB, lowercase=True) == Share(1, 1)
+
+
+def test_forms_are_the_models_so_that_composed_and_decomposed_letters_are_one():
+    assert oovs_produced("cafe\u0301", "caf\u00e9", set(), lowercase=True) == Share(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "found", "total"),
+    [
+        ("a b c", 1, 0, 3),
+        ("a b a", 1, 1, 3),
+        ("a a a a", 1, 3, 4),
+        ("a a a a", 2, 2, 3),
+        ("a b a b", 2, 1, 3),
+        ("a b a b", 3, 0, 2),
+        ("a b c a b c", 3, 1, 4),
+        ("a b c d", 4, 0, 1),  # n words have one n-gram
+        ("a b c", 4, 0, 0),  # and fewer have none
+        ("", 1, 0, 0),
+        ("The the", 1, 1, 2),
+        ("one, two, three", 1, 0, 3),  # a comma is no word
+        ("module modules", 1, 0, 2),  # nor is anything stemmed
+    ],
+)
+def test_a_duplicate_is_an_ngram_that_stood_in_the_text_before(text, n, found, total):
+    assert duplicate_ngrams(text, n) == Share(found, total)
+
+
+def test_scripts_without_blanks_repeat_characters():
+    assert duplicate_ngrams("今天今天", 1) == Share(0, 1)
+    assert duplicate_ngrams("今天今天", 2, tokenizer="char") == Share(1, 3)
+
+
+def test_neither_imports_torch():
+    program = "import sys, pgsum.metrics.copying; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

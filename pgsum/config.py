@@ -198,6 +198,7 @@ class ModelConfig(Section, prefix="model."):
             ("attention_size",): ("attention=additive", self.attention == "additive"),
             ("context",): ("attention=none", self.attention == "none"),
             ("query_with_cell",): ("cell=lstm", self.cell == "lstm"),
+            ("initialisation",): ("encoder=rnn and decoder=rnn", sides == ("rnn", "rnn")),
         }
         for names, (what, is_there) in only_in.items():
             for name in names:
@@ -217,17 +218,6 @@ class ModelConfig(Section, prefix="model."):
         )
 
     def _check_attention(self) -> None:
-        for name in ("pointer", "coverage", "input_feeding", "query"):
-            value = getattr(self, name)
-            asks = value not in (False, "none", "current")
-            if self.attention == "none" and asks:
-                off = {"pointer": "false", "input_feeding": "false", "query": "current"}
-                raise ConfigError(
-                    f"model.{name} is {written(value)}, but model.attention is none: "
-                    "there is nothing to look with.",
-                    where=f"model.{name}",
-                    hint=f"model.attention=general, or model.{name}={off.get(name, 'none')}",
-                )
         if self.decoder == "transformer" and self.attention != "scaled_dot":
             raise ConfigError(
                 f"model.attention is {self.attention}, but model.decoder=transformer attends by "
@@ -240,8 +230,24 @@ class ModelConfig(Section, prefix="model."):
                 "model.attention is none, but model.decoder=conv knows its source by attention "
                 "alone.",
                 where="model.attention",
-                hint="set model.attention=dot, or model.decoder=rnn",
+                hint="set model.attention=general, or model.decoder=rnn",
             )
+        looks: dict[str, Value] = {
+            "pointer": False,
+            "coverage": "none",
+            "input_feeding": False,
+            "query": "current",
+            "query_with_cell": False,
+        }
+        for name, without in looks.items():
+            value = getattr(self, name)
+            if self.attention == "none" and value != without:
+                raise ConfigError(
+                    f"model.{name} is {written(value)}, but model.attention is none: "
+                    "there is nothing to look with.",
+                    where=f"model.{name}",
+                    hint=f"set model.{name}={written(without)}, or model.attention=general",
+                )
         if self.query == "previous" and self.input_feeding:
             raise ConfigError(
                 "model.input_feeding is true, but with model.query=previous the context of each "
@@ -249,6 +255,13 @@ class ModelConfig(Section, prefix="model."):
                 where="model.input_feeding",
                 hint="set model.input_feeding=false, or model.query=current",
             )
+
+    def _equal_sizes(self) -> str:
+        """What makes a query as large as the encoder's states, if one setting does."""
+        size, rest = divmod(self.encoder_states, 1 + self.query_with_cell)
+        if self.decoder == "conv":  # of hidden_size, as is each direction of the encoder
+            return "model.bidirectional=false, or "
+        return "" if rest else f"model.decoder_size={size}, or "
 
     def _check_sizes(self) -> None:
         if self.tie_embeddings and self.output_size not in (None, self.embedding_size):
@@ -265,7 +278,7 @@ class ModelConfig(Section, prefix="model."):
                 f"{self.encoder_states}, by the decoder's, of size {self.query_size}: they must "
                 "be equal.",
                 where="model.attention",
-                hint=f"set model.decoder_size={self.encoder_states}, or model.attention=general",
+                hint=f"set {self._equal_sizes()}model.attention=general",
             )
         decoder_size = self.decoder_size or self.hidden_size
         if self.bridge == "none" and self.encoder != "rnn":

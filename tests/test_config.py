@@ -2,6 +2,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -29,6 +30,7 @@ from pgsum.config import (
     to_yaml,
 )
 from pgsum.errors import ConfigError, ModelError
+from pgsum.plain_yaml import written
 
 
 def write(path: Path, text: str) -> Path:
@@ -146,7 +148,7 @@ def test_null_takes_a_value_away(tmp_path):
         ("data.encoding=martian", r"data\.encoding is 'martian', which is no text encoding"),
         ("name=../../x", r"must not begin with a dot nor hold any of"),
         ("name=${oc.env:HOME}", r"nothing is put in for \${...}"),
-        ("model=seee", r"model is 'seee': it must be one of pointer_generator, see2017"),
+        ("model=seee", r"model is 'seee': it must be one of .*pointer_generator, see2017"),
         ("model=see2107", r"did you mean model=see2017\?"),
         ("model=", r"model is '': it must be one of"),
         ("experiment=../config", r"experiment is '../config': it must be one of"),
@@ -155,6 +157,169 @@ def test_null_takes_a_value_away(tmp_path):
 def test_a_bad_override_is_refused_by_its_key(override, message):
     with pytest.raises(ConfigError, match=message):
         load_config([override])
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "remedies"),
+    [
+        (
+            {"attention": "dot", "hidden_size": 6},
+            r"attention=dot multiplies states of the encoder, of size 12, by .* of size 6: "
+            r"they must be equal.*set model\.decoder_size=12, or model\.attention=general",
+            [{"decoder_size": 12}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "scaled_dot", "bidirectional": False, "decoder_size": 9},
+            r"attention=scaled_dot .* .* size 256, .* size 9: .*set model\.decoder_size=256,",
+            [{"decoder_size": 256}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "dot", "query_with_cell": True, "decoder_size": 9},
+            r"size 512, by the decoder's, of size 18: .*set model\.decoder_size=256, or",
+            [{"decoder_size": 256}, {"attention": "general"}],
+        ),
+        (
+            {
+                "attention": "dot",
+                "query_with_cell": True,
+                "hidden_size": 5,
+                "bidirectional": False,
+            },
+            r"size 5, by the decoder's, of size 10: .*; set model\.attention=general$",
+            [{"attention": "general"}],
+        ),
+        (
+            {"attention": "dot", "decoder": "conv"},
+            r"size 512, by the decoder's, of size 256: .*; set model\.bidirectional=false, or",
+            [{"bidirectional": False}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "none"},
+            r"model\.pointer is true, but model\.attention is none: .*"
+            r"set model\.pointer=false, or model\.attention=general",
+            [{"pointer": False}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "none", "pointer": False, "coverage": "from_start"},
+            r"model\.coverage is from_start, but model\.attention is none.*set model\.coverage=none",
+            [{"coverage": "none"}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "none", "pointer": False, "input_feeding": True},
+            r"model\.input_feeding is true, but model\.attention is none.*input_feeding=false, or",
+            [{"input_feeding": False}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "none", "pointer": False, "query": "previous"},
+            r"model\.query is previous, but model\.attention is none.*model\.query=current, or",
+            [{"query": "current"}, {"attention": "general"}],
+        ),
+        (
+            {"attention": "none", "pointer": False, "query_with_cell": True},
+            r"model\.query_with_cell is true, but model\.attention is none.*_with_cell=false, or",
+            [{"query_with_cell": False}, {"attention": "general"}],
+        ),
+        (
+            {"query": "previous", "input_feeding": True},
+            r"input_feeding is true, but with model\.query=previous .*"
+            r"set model\.input_feeding=false, or model\.query=current",
+            [{"input_feeding": False}, {"query": "current"}],
+        ),
+        (
+            {"decoder": "transformer"},
+            r"model\.attention is general, but model\.decoder=transformer attends by scaled_dot.*"
+            r"set model\.attention=scaled_dot, or model\.decoder=rnn",
+            [{"attention": "scaled_dot"}, {"decoder": "rnn"}],
+        ),
+        (
+            {"decoder": "transformer", "attention": "none"},
+            r"model\.attention is none, but model\.decoder=transformer .*attention=scaled_dot",
+            [{"attention": "scaled_dot"}],
+        ),
+        (
+            {"decoder": "conv", "attention": "none"},
+            r"model\.attention is none, but model\.decoder=conv .*set model\.attention=general, or",
+            [{"attention": "general"}, {"decoder": "rnn", "pointer": False}],
+        ),
+        (
+            {"encoder": "conv", "decoder": "conv", "kernel_size": 4},
+            r"model\.kernel_size is 4, but must be odd.*set model\.kernel_size=5",
+            [{"kernel_size": 5}],
+        ),
+        (
+            {"encoder": "transformer", "hidden_size": 10},
+            r"model\.hidden_size \(10\) must be a multiple of model\.heads \(4\)",
+            [{"heads": 5}, {"hidden_size": 12}],
+        ),
+        (
+            {"bridge": "none", "hidden_size": 6},
+            r"bridge=none hands over .* of size 12, to a decoder of size 6: they must be equal.*"
+            r"set model\.decoder_size=12, or model\.bridge=relu or tanh",
+            [{"decoder_size": 12}, {"bridge": "relu"}, {"bridge": "tanh"}],
+        ),
+        (
+            {"encoder": "conv", "bridge": "none"},
+            r"bridge is none, but model\.encoder=conv has no last state.*set model\.bridge=relu",
+            [{"bridge": "relu"}, {"bridge": "tanh"}],
+        ),
+        (
+            {"embedding_size": 8, "output_size": 7},
+            r"output_size \(7\) must equal model\.embedding_size \(8\) while .*is true.*"
+            r"set model\.tie_embeddings=false, or leave model\.output_size out",
+            [{"tie_embeddings": False}, {"output_size": None}],
+        ),
+    ],
+    ids=lambda part: " ".join(f"{k}={v}" for k, v in part.items()) if type(part) is dict else "",
+)
+def test_settings_that_do_not_go_together_are_refused_with_a_remedy_that_works(
+    given, message, remedies
+):
+    with pytest.raises(ConfigError, match=message):
+        ModelConfig(**given)
+    for remedy in remedies:
+        ModelConfig(**given | remedy)
+
+
+ELSEWHERE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "cell": ("gru", {"encoder": "conv", "decoder": "conv"}),
+    "bidirectional": (False, {"encoder": "conv"}),
+    "reverse_source": (True, {"encoder": "conv"}),
+    "bridge": ("tanh", {"decoder": "conv"}),
+    "query": ("previous", {"decoder": "conv"}),
+    "query_with_cell": (True, {"cell": "gru"}),
+    "input_feeding": (True, {"decoder": "conv"}),
+    "coverage": ("from_start", {"decoder": "conv"}),
+    "decoder_size": (8, {"decoder": "conv"}),
+    "heads": (2, {}),
+    "inner_size": (8, {"encoder": "conv"}),
+    "copy_head": ("last", {"encoder": "transformer"}),
+    "kernel_size": (3, {"encoder": "transformer"}),
+    "max_positions": (9, {}),
+    "attention_size": (9, {"attention": "general"}),
+    "context": ("every_step", {"attention": "general"}),
+    "initialisation": ("see2017", {"encoder": "transformer"}),
+}
+"""Of each setting that some models do not have: another value, and such a model."""
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_setting_without_effect_is_refused_unless_it_is_left_alone(name):
+    value, kind = ELSEWHERE[name]
+    usual = written(getattr(ModelConfig, name))
+    with pytest.raises(
+        ConfigError,
+        match=rf"model\.{name} is {written(value)}, which has a meaning only with (.*); this model "
+        rf"has encoder=.*; at model\.{name}; leave it at {usual}, or choose \1$",
+    ):
+        ModelConfig(**kind | {name: value})
+    ModelConfig(**kind)
+
+
+def test_a_setting_of_recurrent_cells_is_refused_of_transformers_alone():
+    transformers = {"encoder": "transformer", "decoder": "transformer", "attention": "scaled_dot"}
+    with pytest.raises(ConfigError, match=r"cell is gru, .* only with an rnn; .*=transformer"):
+        ModelConfig(cell="gru", **transformers)
+    ModelConfig(cell="gru", **transformers | {"decoder": "rnn", "decoder_size": 256})
 
 
 def test_a_name_that_yaml_takes_for_no_stays_as_written(tmp_path):

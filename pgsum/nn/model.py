@@ -150,8 +150,9 @@ class PointerGenerator(nn.Module):
 def initialise_see2017(model: PointerGenerator) -> None:
     """The starting weights of See et al.'s released code.
 
-    LSTMs uniform in +-0.02 with a forget bias of 1; embedding, bridge and projection, biases too,
-    normal with a deviation of 1e-4, cut at two; the other matrices Glorot uniform, biases 0.
+    Recurrent layers uniform in +-0.02, LSTMs with a forget bias of 1; embedding, bridge and
+    projection, biases too, normal with a deviation of 1e-4, cut at two; the other matrices Glorot
+    uniform, biases 0.
     """
     for name, parameter in model.named_parameters():
         if "rnn.weight" in name:
@@ -162,6 +163,8 @@ def initialise_see2017(model: PointerGenerator) -> None:
             nn.init.xavier_uniform_(parameter)
         else:
             nn.init.zeros_(parameter)
-            if "rnn.bias_ih" in name:
+    for module in model.modules():
+        for name, parameter in module.named_parameters() if isinstance(module, nn.LSTM) else ():
+            if "bias_ih" in name:
                 # torch orders the gates input, forget, cell, output, and adds a second bias.
                 nn.init.ones_(parameter.data.chunk(4)[1])

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,6 +11,7 @@ from pgsum.nn.attention import (
     AdditiveRelevance,
     Attention,
     AttentionOutput,
+    DotRelevance,
     GeneralRelevance,
     masked_log_softmax,
 )
@@ -28,33 +31,42 @@ def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def make(form: str, *, coverage: bool = True, dtype: torch.dtype = torch.float64) -> Attention:
     torch.manual_seed(0)
-    relevance = (
-        GeneralRelevance(QUERY, ENCODER, coverage=coverage)
-        if form == "general"
-        else AdditiveRelevance(QUERY, ENCODER, ATTENTION, coverage=coverage)
-    )
-    attention = Attention(relevance)
+    relevance = {
+        "dot": lambda: DotRelevance(ENCODER, coverage=coverage),
+        "scaled_dot": lambda: DotRelevance(ENCODER, scaled=True, coverage=coverage),
+        "general": lambda: GeneralRelevance(QUERY, ENCODER, coverage=coverage),
+        "additive": lambda: AdditiveRelevance(QUERY, ENCODER, ATTENTION, coverage=coverage),
+    }
+    attention = Attention(relevance[form]())
     for parameter in attention.parameters():
         nn.init.uniform_(parameter, -1, 1)
     return attention.to(dtype)
 
 
-def draw(steps: int = STEPS, *, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+def draw(form: str, steps: int = STEPS, *, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """Queries, states (9s on padding) and coverage."""
     torch.manual_seed(1)
-    query = scale * torch.randn(BATCH, steps, QUERY, dtype=torch.float64)
+    size = ENCODER if form in ("dot", "scaled_dot") else QUERY
+    query = scale * torch.randn(BATCH, steps, size, dtype=torch.float64)
     states = torch.randn(BATCH, SOURCE, ENCODER, dtype=torch.float64)
     coverage = torch.rand(BATCH, steps, SOURCE, dtype=torch.float64)
     return query, states.masked_fill(~MASK[..., None], 9.0), coverage
 
 
-FORMS = pytest.mark.parametrize("form", ["general", "additive"])
+FORMS = pytest.mark.parametrize("form", ["dot", "scaled_dot", "general", "additive"])
 
 
-def score_by_hand(attention: Attention, query: Tensor, state: Tensor, covered: Tensor) -> Tensor:
+def score_by_hand(
+    form: str, attention: Attention, query: Tensor, state: Tensor, covered: Tensor
+) -> Tensor:
     by = attention.relevance
-    if isinstance(by, GeneralRelevance):
-        return query @ by.key.weight @ state + by.coverage[0] * covered
+    if form != "additive":
+        product = {
+            "dot": lambda: sum(q * s for q, s in zip(query, state, strict=True)),
+            "scaled_dot": lambda: query @ state / math.sqrt(ENCODER),
+            "general": lambda: query @ by.key.weight @ state,
+        }
+        return product[form]() + by.coverage[0] * covered
     inner = by.query.weight @ query + by.query.bias + by.key.weight @ state
     return by.v.weight[0] @ (inner + by.coverage.weight[:, 0] * covered).tanh()
 
@@ -62,11 +74,11 @@ def score_by_hand(attention: Attention, query: Tensor, state: Tensor, covered: T
 @FORMS
 def test_it_equals_the_formula_position_by_position(form):
     attention = make(form)
-    query, states, coverage = draw()
+    query, states, coverage = draw(form)
     found = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     for row, step in torch.cartesian_prod(torch.arange(BATCH), torch.arange(STEPS)).tolist():
         scores = [
-            score_by_hand(attention, query[row, step], states[row, i], coverage[row, step, i])
+            score_by_hand(form, attention, query[row, step], states[row, i], coverage[row, step, i])
             for i in range(int(LENGTHS[row]))
         ]
         weights = torch.stack(scores).exp() / torch.stack(scores).exp().sum()
@@ -80,7 +92,7 @@ def test_it_equals_the_formula_position_by_position(form):
 @pytest.mark.parametrize("scale", [1.0, 1e3])
 def test_weights_sum_to_1_over_real_tokens_and_are_exactly_0_on_padding(form, scale):
     attention = make(form)
-    query, states, coverage = draw(scale=scale)
+    query, states, coverage = draw(form, scale=scale)
     found = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     assert (found.attention.masked_select(~MASK[:, None]) == 0).all()
     torch.testing.assert_close(found.attention.sum(-1), torch.ones(BATCH, STEPS).double())
@@ -90,7 +102,7 @@ def test_weights_sum_to_1_over_real_tokens_and_are_exactly_0_on_padding(form, sc
 @FORMS
 def test_more_padding_changes_nothing(form):
     attention = make(form)
-    query, states, coverage = draw()
+    query, states, coverage = draw(form)
     narrow = attention(query, attention.project_keys(states), Shared(states), MASK, coverage)
     wide_states = torch.cat([states, torch.full((BATCH, 4, ENCODER), 9.0).double()], dim=1)
     wide = attention(
@@ -108,7 +120,7 @@ def test_more_padding_changes_nothing(form):
 @FORMS
 def test_steps_at_once_equal_steps_one_by_one(form):
     attention = make(form, coverage=False)
-    query, states, _ = draw()
+    query, states, _ = draw(form)
     keys = attention.project_keys(states)
     together = attention(query, keys, Shared(states), MASK)
     for step in range(STEPS):
@@ -140,7 +152,7 @@ def test_gradients_are_right(form):
         found = functional_call(reading, parameters, (query, states, coverage))
         return found.context, found.attention, found.log_attention.masked_fill(~MASK[:, None], 0)
 
-    inputs = [t.detach().clone().requires_grad_() for t in (*draw(steps=1), *weights)]
+    inputs = [t.detach().clone().requires_grad_() for t in (*draw(form, steps=1), *weights)]
     assert torch.autograd.gradcheck(function, inputs)
 
 
@@ -148,7 +160,7 @@ def test_gradients_are_right(form):
 def test_coverage_that_was_not_asked_for_has_no_weight(form):
     attention = make(form, coverage=False)
     assert attention.relevance.coverage is None
-    query, states, coverage = draw()
+    query, states, coverage = draw(form)
     keys = attention.project_keys(states)
     without = attention(query, keys, Shared(states), MASK)
     assert torch.equal(

@@ -1,4 +1,6 @@
 from dataclasses import replace
+from itertools import combinations, product
+from typing import Any
 
 import pytest
 import torch
@@ -21,10 +23,37 @@ from reference.tiny import (
 from torch import Tensor
 
 from pgsum.data.batch import collate, collate_sources
+from pgsum.errors import ConfigError
 from pgsum.nn.attention import AttentionOutput
 from pgsum.text.vocab import UNK_ID
 
+AXES: dict[str, list[Any]] = {
+    "cell": ["lstm", "gru", "rnn"],
+    "bidirectional": [True, False],
+    "reverse_source": [True, False],
+    "layers": [1, 2, 3],
+    "bridge": ["relu", "tanh", "none"],
+    "attention": ["none", "dot", "scaled_dot", "general", "additive"],
+    "query": ["current", "previous"],
+    "query_with_cell": [True, False],
+    "context": ["initial", "every_step"],
+    "input_feeding": [True, False],
+    "pointer": [True, False],
+    "coverage": ["none", "from_start"],
+}
 EVERY_COMBINATION = pytest.mark.parametrize("settings", COMBINATIONS, ids=name_of)
+
+
+def test_every_two_values_that_may_stand_together_do_in_some_combination():
+    """Those that do not are refused, whatever the attention and the decoder's size."""
+    configs = [config_of(**settings) for settings in COMBINATIONS]
+    for (one, ones), (other, others) in combinations(AXES.items(), 2):
+        there = {(getattr(config, one), getattr(config, other)) for config in configs}
+        for pair in set(product(ones, others)) - there:
+            for attention, size in product(AXES["attention"], [5, 10]):
+                company = {"pointer": False, "attention": attention, "decoder_size": size}
+                with pytest.raises(ConfigError):
+                    config_of(**company | dict(zip((one, other), pair, strict=True)))
 
 
 @EVERY_COMBINATION

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgsum.build import build_model
-from pgsum.config import load_config
+from pgsum.config import ModelConfig, load_config
 from pgsum.nn.model import PointerGenerator
 
 
@@ -41,6 +41,14 @@ def see2017_weights() -> dict[str, Tensor]:
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
+@pytest.mark.parametrize("cell", ["gru", "rnn"])
+def test_cells_without_a_forget_gate_start_with_biases_of_zero(cell):
+    config = ModelConfig(cell=cell, initialisation="see2017")
+    for name, weight in build_model(config, vocab_size=9).named_parameters():
+        assert (weight == 0).all() == ("rnn.bias" in name or name in ZERO), name
+
+
+ZERO = ("decoder.output.bias", "decoder.gate.bias")
 NARROW = ("embedding", "decoder.bridge", "projection")
 
 

@@ -1,3 +1,4 @@
+import pytest
 import torch
 from torch import Tensor
 
@@ -73,6 +74,19 @@ def test_who_needs_no_gradient_gets_none():
     torch.testing.assert_close(
         found_tensor, queries.detach().sum(1, keepdim=True).expand_as(tensor)
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_under_autocast_products_have_the_precision_of_the_tensor(dtype):
+    """Also backward, whatever the precision of what it is read with."""
+    tensor, queries, weights, _ = (one.detach().float().requires_grad_() for one in draw())
+    with torch.autocast("cpu", torch.bfloat16):
+        shared = Shared(tensor.to(dtype))
+        products = [shared.dot(queries), shared.mix(weights)]
+    assert {product.dtype for product in products} == {dtype}
+    found = torch.autograd.grad(sum(product.float().sum() for product in products), [tensor])
+    expected = torch.autograd.grad((queries @ tensor.mT).sum() + (weights @ tensor).sum(), [tensor])
+    torch.testing.assert_close(found, expected, rtol=0.02, atol=0.05)
 
 
 def test_a_source_that_nobody_reads_gets_no_gradient():

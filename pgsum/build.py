@@ -4,10 +4,12 @@ from torch import nn
 
 from pgsum.config import ModelConfig
 from pgsum.nn.attention import AdditiveRelevance, Attention, DotRelevance, GeneralRelevance
+from pgsum.nn.conv import ConvDecoder, ConvEncoder
 from pgsum.nn.decoder import Decoder
 from pgsum.nn.encoder import Bridge, RecurrentEncoder
 from pgsum.nn.model import PointerGenerator, initialise_see2017
 from pgsum.nn.recurrent import RecurrentDecoder
+from pgsum.nn.transformer import TransformerDecoder, TransformerEncoder
 from pgsum.text.vocab import PAD_ID, UNK_ID
 
 
@@ -35,37 +37,92 @@ def build_model(config: ModelConfig, vocab_size: int) -> PointerGenerator:
 
 
 def _encoder(config: ModelConfig) -> nn.Module:
-    return RecurrentEncoder(
-        config.embedding_size,
-        config.hidden_size,
-        cell=config.cell,
-        layers=config.layers,
-        bidirectional=config.bidirectional,
-        reverse_source=config.reverse_source,
-        dropout=config.dropout,
-    )
+    embedding, hidden = config.embedding_size, config.hidden_size
+    match config.encoder:
+        case "rnn":
+            return RecurrentEncoder(
+                embedding,
+                hidden,
+                cell=config.cell,
+                layers=config.layers,
+                bidirectional=config.bidirectional,
+                reverse_source=config.reverse_source,
+                dropout=config.dropout,
+            )
+        case "conv":
+            return ConvEncoder(
+                embedding,
+                hidden,
+                layers=config.layers,
+                kernel_size=config.kernel_size,
+                max_positions=config.max_positions,
+                dropout=config.dropout,
+            )
+        case "transformer":
+            return TransformerEncoder(
+                embedding,
+                hidden,
+                layers=config.layers,
+                heads=config.heads,
+                inner_size=config.inner_size or 4 * hidden,
+                dropout=config.dropout,
+            )
 
 
 def _decoder(config: ModelConfig) -> Decoder:
-    hidden_size = config.decoder_size or config.hidden_size
+    match config.decoder:
+        case "rnn":
+            return _recurrent_decoder(config)
+        case "conv":
+            return ConvDecoder(
+                embedding_size=config.embedding_size,
+                hidden_size=config.hidden_size,
+                encoder_size=config.encoder_states,
+                layers=config.layers,
+                kernel_size=config.kernel_size,
+                max_positions=config.max_positions,
+                attentions=[_attention(config) for _ in range(config.layers)],
+                output_size=config.output_size or config.embedding_size,
+                output_activation=config.output_activation,
+                pointer=config.pointer,
+                dropout=config.dropout,
+            )
+        case "transformer":
+            return TransformerDecoder(
+                embedding_size=config.embedding_size,
+                hidden_size=config.hidden_size,
+                encoder_size=config.encoder_states,
+                layers=config.layers,
+                heads=config.heads,
+                inner_size=config.inner_size or 4 * config.hidden_size,
+                output_size=config.output_size or config.embedding_size,
+                output_activation=config.output_activation,
+                pointer=config.pointer,
+                copy_head=config.copy_head,
+                dropout=config.dropout,
+            )
+
+
+def _recurrent_decoder(config: ModelConfig) -> RecurrentDecoder:
+    hidden = config.decoder_size or config.hidden_size
     return RecurrentDecoder(
         embedding_size=config.embedding_size,
-        hidden_size=hidden_size,
+        hidden_size=hidden,
         encoder_size=config.encoder_states,
         output_size=config.output_size or config.embedding_size,
         bridge=Bridge(
             config.encoder_states,
-            hidden_size,
+            hidden,
             layers=config.layers,
             cells=config.cell == "lstm",
             activation=config.bridge,
         ),
-        attention=_attention(config),
+        attention=None if config.attention == "none" else _attention(config),
         cell=config.cell,
         layers=config.layers,
         query=config.query,
         query_with_cell=config.query_with_cell,
-        fixed_context=config.attention == "none" and config.context == "every_step",
+        fixed_context=config.context == "every_step",
         input_feeding=config.input_feeding,
         output_activation=config.output_activation,
         pointer=config.pointer,
@@ -74,17 +131,13 @@ def _decoder(config: ModelConfig) -> Decoder:
     )
 
 
-def _attention(config: ModelConfig) -> Attention | None:
+def _attention(config: ModelConfig) -> Attention:
     coverage = config.coverage != "none"
     query, states = config.query_size, config.encoder_states
-    match config.attention:
-        case "none":
-            return None
-        case "general":
-            return Attention(GeneralRelevance(query, states, coverage=coverage))
-        case "additive":
-            size = config.attention_size
-            return Attention(AdditiveRelevance(query, states, size, coverage=coverage))
-        case "dot" | "scaled_dot" as form:
-            scaled = form == "scaled_dot"
-            return Attention(DotRelevance(query, scaled=scaled, coverage=coverage))
+    if config.attention == "general":
+        return Attention(GeneralRelevance(query, states, coverage=coverage))
+    if config.attention == "additive":
+        size = config.attention_size
+        return Attention(AdditiveRelevance(query, states, size, coverage=coverage))
+    scaled = config.attention == "scaled_dot"
+    return Attention(DotRelevance(query, scaled=scaled, coverage=coverage))

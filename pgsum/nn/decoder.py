@@ -27,7 +27,7 @@ class EncodedSource:
     keys: tuple[Shared, ...]
     """Of each layer that attends, (documents, source, key)."""
     values: tuple[Shared, ...]
-    """Likewise, (documents, source, value)."""
+    """Likewise, (documents, source, value); layers may read one and the same."""
     mask: Bool[Tensor, "documents source"]
     extended_ids: Int[Tensor, "documents source"]
     max_source_oovs: int
@@ -47,9 +47,10 @@ class EncodedSource:
         words = self.words.select(rows) if self.words is not None else None
         if same:
             return replace(self, rows_each=rows_each, words=words)
+        chosen = {table: table[documents] for table in {*self.keys, *self.values}}
         return EncodedSource(
-            tuple(keys[documents] for keys in self.keys),
-            tuple(values[documents] for values in self.values),
+            tuple(chosen[keys] for keys in self.keys),
+            tuple(chosen[values] for values in self.values),
             self.mask[documents],
             self.extended_ids[documents],
             self.max_source_oovs,

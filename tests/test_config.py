@@ -201,7 +201,7 @@ def test_a_bad_override_is_refused_by_its_key(override, message):
         ),
         (
             {"attention": "none", "pointer": False, "coverage": "from_start"},
-            r"model\.coverage is from_start, but model\.attention is none.*set model\.coverage=none",
+            r"model\.coverage is from_start, but model\.attention is none.*model\.coverage=none,",
             [{"coverage": "none"}, {"attention": "general"}],
         ),
         (

@@ -25,7 +25,7 @@ from pgsum.nn.model import PointerGenerator
 from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
 
-FORMAT = 1
+FORMAT = 2
 FILES = ("config.json", "vocab.json", "surface.json", "model.safetensors", "README.md")
 HINT = "copy the bundle again from where it was made, or train anew with `pgsum train`"
 

@@ -5,10 +5,13 @@ from pathlib import Path
 import torch
 
 from pgsum.build import build_model
-from pgsum.config import Config
+from pgsum.config import Config, ModelConfig
+from pgsum.data.files import check_file
 from pgsum.data.prepare import prepare
 from pgsum.data.sources import Corpus, open_corpus
+from pgsum.data.vectors import WordVectors, read_vectors
 from pgsum.nn.loss import SCORES_AT_A_TIME
+from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, report_nothing
 from pgsum.training.folder import run_folder
 
@@ -22,8 +25,10 @@ def plan(
 ) -> dict[str, str]:
     """What `train` would do, without doing it; the corpus is read, for its figures."""
     run_dir = run_folder(config, out, overwrite=overwrite)
+    check_embeddings(config.model)
     corpus = read_corpus(config, report)
     prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
+    vectors = read_embeddings(config.model, prepared.vocab)
     with torch.device("meta"):
         model = build_model(config.model, len(prepared.vocab))
     pairs, held_out, steps = len(prepared.train), len(corpus.validation), config.trainer.max_steps
@@ -33,6 +38,7 @@ def plan(
         "corpus": f"{corpus.name}, {pairs:,} training pairs, {held_out:,} for validation",
         "notes": " ".join((*corpus.notes, *prepared.notes)) or "none",
         "vocabulary": f"{len(prepared.vocab):,} words",
+        "word vectors": str(vectors or "none"),
         "parameters": f"{parameters:,}",
         "steps": f"{steps:,}, about {steps * config.trainer.batch_size / pairs:.1f} passes",
         "memory": f"about {memory / 2**30:.1f} GiB",
@@ -47,6 +53,19 @@ def read_corpus(config: Config, report: Report) -> Corpus:
         report("reading the corpus", done, total, "")
 
     return open_corpus(config.data, progress=progress)
+
+
+def check_embeddings(model: ModelConfig) -> None:
+    """Raises DataError where `model.embeddings` names no file: sooner than a corpus is read."""
+    if model.embeddings is not None:
+        check_file(Path(model.embeddings))
+
+
+def read_embeddings(model: ModelConfig, vocab: Vocab) -> WordVectors | None:
+    """The word vectors that `model.embeddings` names, where it names some."""
+    if model.embeddings is None:
+        return None
+    return read_vectors(Path(model.embeddings), vocab, size=model.embedding_size)
 
 
 def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:

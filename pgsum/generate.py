@@ -29,10 +29,9 @@ class ModelStep:
     def __call__(
         self, last_ids: Int[Tensor, " rows"], state: DecoderState
     ) -> tuple[StepOutput, DecoderState]:
-        vocab_log_probs, oov_log_probs, output, following = self.model.step(last_ids, state)
+        log_probs, output, following = self.model.step(last_ids, state)
         step = StepOutput(
-            vocab_log_probs,
-            oov_log_probs,
+            log_probs,
             attention=output.attention[:, 0],
             p_gen=output.gate.sigmoid(),
         )

@@ -1,6 +1,6 @@
 """What may not come next: each constraint names the ids that it forbids to each row.
 
-Knows prefixes and ids. A constraint never sees a probability; `forbid_` alone touches the tables.
+Knows prefixes and ids. A constraint never sees a probability; `forbid_` alone touches their table.
 """
 
 from collections.abc import Collection, Sequence
@@ -48,17 +48,12 @@ def repeated_ngrams(
     return Bans(completing, repeats & ~torch.isin(completing, exempt_ids))
 
 
-def forbid_(
-    log_probs: Float[Tensor, "rows ids"], bans: Bans, *, first_id: int = 0
-) -> Float[Tensor, "rows ids"]:
-    """Writes minus infinity at the banned ids, in place; column 0 is `first_id`."""
-    columns = log_probs.shape[1]
-    at = bans.ids - first_id
-    here = bans.active & (at >= 0) & (at < columns)
+def forbid_(log_probs: Float[Tensor, "rows ids"], bans: Bans) -> Float[Tensor, "rows ids"]:
+    """Writes minus infinity at the banned ids, in place."""
     # Adding 0 changes nothing and adding minus infinity twice is the same as once: no row needs
     # a list of its own length.
-    penalties = torch.zeros_like(at, dtype=log_probs.dtype).masked_fill(here, -torch.inf)
-    return log_probs.scatter_add_(1, at.clamp(0, columns - 1), penalties)
+    penalties = torch.zeros_like(bans.ids, dtype=log_probs.dtype)
+    return log_probs.scatter_add_(1, bans.ids, penalties.masked_fill_(bans.active, -torch.inf))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pgsum.decode.constraints import Bans, forbid_
-from pgsum.decode.ranking import best_first
+from pgsum.decode.ranking import best, best_first
 from pgsum.decode.step import StepOutput
 from pgsum.errors import ModelError
 
@@ -58,44 +58,30 @@ def expand(
 ) -> Candidates:
     """The `count` best allowed extensions of each document's hypotheses, which have `log_probs`.
 
-    Where nothing is allowed at all, it is EOS, though forbidden, for every hypothesis. The tables
-    of `output` are written over. Raises ModelError where a probability is not a number.
+    Where nothing is allowed at all, it is EOS, though forbidden, for every hypothesis. The table
+    of `output` is written over. Raises ModelError where a probability is not a number.
     """
-    vocab, oovs = output.vocab_log_probs.shape[1], output.oov_log_probs.shape[1]
-    eos = output.vocab_log_probs[:, eos_id].clone()
-    generated = _best(output.vocab_log_probs, log_probs, bans, first_id=0, count=count)
-    copied = _best(output.oov_log_probs, log_probs, bans, first_id=vocab, count=count)
-    totals, tokens, rows, ids = (torch.cat(pair, 1) for pair in zip(generated, copied, strict=True))
+    documents, beam = log_probs.shape
+    eos = output.log_probs[:, eos_id].clone()
+    table = forbid_(output.log_probs, bans)
+    missing = -(-count // beam) - table.shape[1]
+    if missing > 0:
+        table = functional.pad(table, (0, missing), value=-torch.inf)
+    ids = best(table, count)  # first of each row, which is quicker
+    tokens = table.gather(1, ids)
+    totals = tokens + log_probs.reshape(-1, 1)
     if totals.isnan().any():
         raise ModelError(
             "The model gave a probability that is not a number (NaN).",
             hint="its training diverged or its file is damaged: use another checkpoint",
         )
-    both = Candidates(totals, tokens, rows, ids).only(totals > -torch.inf)
-    both = both.take((rows * (vocab + oovs) + ids).argsort(dim=1))
-    best = both.take(best_first(both.log_probs, count))
-    return _end_stuck(best, eos.view_as(log_probs), log_probs, eos_id)
-
-
-def _best(
-    table: Float[Tensor, "rows ids"],
-    log_probs: Float[Tensor, "documents beam"],
-    bans: Bans,
-    *,
-    first_id: int,
-    count: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The best of each row, as the fields of Candidates; the table's column 0 is `first_id`."""
-    documents, beam = log_probs.shape
-    missing = -(-count // beam) - table.shape[1]
-    if missing > 0:
-        table = functional.pad(table, (0, missing), value=-torch.inf)
-    best = best_first(forbid_(table, bans, first_id=first_id), count)
-    tokens = table.gather(1, best)
-    totals = tokens + log_probs.reshape(-1, 1)
-    rows = torch.arange(len(table), device=best.device)[:, None].expand_as(best)
-    fields_by_row = (totals, tokens, rows, best + first_id)
-    return tuple(field.reshape(documents, -1) for field in fields_by_row)  # type: ignore[return-value]
+    # From left to right, what a document may go on with comes by its rows, then by its ids.
+    rows = torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids)
+    parts = (part.reshape(documents, -1) for part in (totals, tokens, rows, ids))
+    candidates = Candidates(*parts)
+    candidates = candidates.take(best_first(candidates.log_probs, count))
+    candidates = candidates.only(candidates.log_probs > -torch.inf)
+    return _end_stuck(candidates, eos.view_as(log_probs), log_probs, eos_id)
 
 
 def _end_stuck(

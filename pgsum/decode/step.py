@@ -10,16 +10,13 @@ from torch import Tensor
 
 
 class StepOutput(NamedTuple):
-    """The distribution over the extended vocabulary, in its two parts, and how it came about.
+    """The distribution over the extended vocabulary, and how it came about.
 
-    `vocab_log_probs[:, w]` is log P(w) of word w of the fixed vocabulary, what copying adds to it
-    included; `oov_log_probs[:, j]` is log P of extended id `vocab + j` (minus infinity where a
-    row's source has fewer OOVs). Kept apart so that no table of the whole extended vocabulary is
-    built.
+    `log_probs[:, w]` is log P(w) of extended id w, what copying adds to it included; minus infinity
+    beyond the OOVs that a row's source has.
     """
 
-    vocab_log_probs: Float[Tensor, "rows vocab"]
-    oov_log_probs: Float[Tensor, "rows oovs"]
+    log_probs: Float[Tensor, "rows extended_vocab"]
     attention: Float[Tensor, "rows source"]
     p_gen: Float[Tensor, "rows 1"]
 
@@ -46,7 +43,7 @@ class Step(Protocol[S]):
     def __call__(self, last_ids: Int[Tensor, " rows"], state: S) -> tuple[StepOutput, S]:
         """Log-probabilities of each next id, and the state after reading `last_ids`.
 
-        The tables are the search's own: it writes over them.
+        The table is the search's own: it writes over it.
         `last_ids` are extended ids; the step itself feeds an OOV back as UNK.
         """
         ...

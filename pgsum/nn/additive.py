@@ -50,10 +50,9 @@ class _AdditiveScores(Function):
     ) -> Tensor:
         ctx.save_for_backward(keys, query, v, coverage, w)
         ctx.gradient_parts = gradient_parts
-        source = keys.shape[1]
-        scores = keys.new_empty(*query.shape[:2], source)
-        for rows, step, sigmoid in _tables(keys, query, coverage, w):
-            scores[rows, step] = torch.mv(sigmoid.flatten(0, 1), v).view(-1, source)
+        scores = keys.new_empty(*query.shape[:2], keys.shape[1])
+        for rows, steps, sigmoid in _tables(keys, query, coverage, w):
+            scores[rows, steps] = torch.mv(sigmoid.flatten(0, 2), v).view(sigmoid.shape[:3])
         return scores.mul_(2).sub_(v.sum())
 
     @staticmethod
@@ -68,15 +67,16 @@ class _AdditiveScores(Function):
         by_query, by_v = torch.empty_like(query), torch.zeros_like(v)
         if coverage is not None:
             by_coverage, by_w, vw = torch.empty_like(gradient), torch.zeros_like(v), 4 * v * w
-        for rows, step, sigmoid in _tables(keys, query, coverage, w):
-            g, table = gradient[rows, step], sigmoid.flatten(0, 1)
+        for rows, steps, sigmoid in _tables(keys, query, coverage, w):
+            g, table = gradient[rows, steps], sigmoid.flatten(0, 2)
             by_v.addmv_(table.T, g.flatten())
             slope = sigmoid.addcmul_(sigmoid, sigmoid, value=-1)
-            by_key[rows].addcmul_(slope, g[..., None])
-            by_query[rows, step] = torch.bmm(g[:, None], slope)[:, 0]
+            for step in range(slope.shape[1]):
+                by_key[rows].addcmul_(slope[:, step], g[:, step, :, None])
+            by_query[rows, steps] = torch.matmul(g[:, :, None], slope)[:, :, 0]
             if coverage is not None:
-                by_coverage[rows, step] = torch.mv(table, vw).view_as(g)
-                by_w.addmv_(table.T, (g * coverage[rows, step]).flatten())
+                by_coverage[rows, steps] = torch.mv(table, vw).view_as(g)
+                by_w.addmv_(table.T, (g * coverage[rows, steps]).flatten())
         found = (None, by_query.mul_(4 * v), by_v.mul_(2).sub_(gradient.sum()))
         if coverage is None:
             return *found, None, None, None
@@ -85,18 +85,27 @@ class _AdditiveScores(Function):
 
 def _tables(
     keys: Tensor, query: Tensor, coverage: Tensor | None, w: Tensor | None
-) -> Iterator[tuple[slice, int, Tensor]]:
-    """Some rows, a step, and sigmoid(2 inner sum) there, in memory that the next is written to."""
+) -> Iterator[tuple[slice, slice, Tensor]]:
+    """Some rows and steps, and sigmoid(2 inner sum) there, in memory that the next is written to.
+
+    (rows, steps, source, attention). Several steps go together before several rows do: they read
+    the same keys.
+    """
     batch, source, attention = keys.shape
-    # Keys that several steps read stay in the cache from one to the next.
-    at_once = min(batch, max(1, _BLOCK // (query.shape[1] * source * attention)))
-    memory = keys.new_empty(at_once, source, attention)
-    twice_query, twice_w = 2 * query, None if w is None else 2 * w
-    for first in range(0, batch, at_once):
-        rows = slice(first, min(first + at_once, batch))
-        inner = memory[: rows.stop - first]
-        for step in range(query.shape[1]):
-            torch.add(twice_query[rows, step][:, None], keys[rows], alpha=2, out=inner)
+    fitting = max(1, _BLOCK // (source * attention))
+    steps_at_once = min(query.shape[1], fitting)
+    rows_at_once = min(batch, fitting // steps_at_once)
+    memory = keys.new_empty(rows_at_once * steps_at_once, source, attention)
+    twice_query, twice_w = 2 * query[:, :, None], None if w is None else 2 * w
+    for rows in _slices(batch, rows_at_once):
+        for steps in _slices(query.shape[1], steps_at_once):
+            part = twice_query[rows, steps]
+            inner = memory[: part.shape[0] * part.shape[1]].unflatten(0, part.shape[:2])
+            torch.add(part, keys[rows, None], alpha=2, out=inner)
             if coverage is not None and twice_w is not None:
-                inner.addcmul_(coverage[rows, step][..., None], twice_w)
-            yield rows, step, inner.sigmoid_()
+                inner.addcmul_(coverage[rows, steps, :, None], twice_w)
+            yield rows, steps, inner.sigmoid_()
+
+
+def _slices(length: int, size: int) -> Iterator[slice]:
+    return (slice(first, min(first + size, length)) for first in range(0, length, size))

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pgsum.nn.encoder import EncoderOutput
-from pgsum.nn.pointer import SourceWords
 from pgsum.nn.shared import Shared
 
 
@@ -30,10 +29,10 @@ class EncodedSource:
     """Likewise, (documents, source, value); layers may read one and the same."""
     mask: Bool[Tensor, "documents source"]
     extended_ids: Int[Tensor, "documents source"]
+    first_positions: Int[Tensor, "documents source"]
+    """Of each word of a source."""
     max_source_oovs: int
     rows_each: int = 1
-    words: SourceWords | None = None
-    """Of each row, once a step has asked for it: search does, training does not."""
 
     def select(self, rows: Int[Tensor, " selected"]) -> "EncodedSource":
         documents, counts = (rows // self.rows_each).unique_consecutive(return_counts=True)
@@ -42,20 +41,17 @@ class EncodedSource:
             documents, each = rows // self.rows_each, {1}
         (rows_each,) = each
         same = len(documents) == len(self.mask) and bool((documents.diff() == 1).all())
-        if same and rows_each == self.rows_each:
-            return self
-        words = self.words.select(rows) if self.words is not None else None
         if same:
-            return replace(self, rows_each=rows_each, words=words)
+            return replace(self, rows_each=rows_each)
         chosen = {table: table[documents] for table in {*self.keys, *self.values}}
         return EncodedSource(
             tuple(chosen[keys] for keys in self.keys),
             tuple(chosen[values] for values in self.values),
             self.mask[documents],
             self.extended_ids[documents],
+            self.first_positions[documents],
             self.max_source_oovs,
             rows_each,
-            words,
         )
 
 

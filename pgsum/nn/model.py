@@ -3,8 +3,6 @@
 Knows ids and tensors. The words behind the ids, and search, are others' business.
 """
 
-from dataclasses import replace
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -12,7 +10,7 @@ from torch.nn import functional as F
 
 from pgsum.nn.decoder import Decoder, DecoderOutput, DecoderState, EncodedSource
 from pgsum.nn.loss import Loss, summed_log_prob
-from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, source_words
+from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, first_positions
 
 
 class PointerGenerator(nn.Module):
@@ -66,7 +64,14 @@ class PointerGenerator(nn.Module):
         """The state before the first step: each source read and its keys projected, once."""
         encoded = self.encoder(self.embed(source_ids), source_mask)
         keys, values = self.decoder.project(encoded)
-        source = EncodedSource(keys, values, source_mask, source_extended_ids, max_source_oovs)
+        source = EncodedSource(
+            keys,
+            values,
+            source_mask,
+            source_extended_ids,
+            first_positions(source_extended_ids),
+            max_source_oovs,
+        )
         return self.decoder.start(encoded, source)
 
     def teacher_forced(
@@ -120,31 +125,28 @@ class PointerGenerator(nn.Module):
             tokens=len(gold),
         )
 
+    @torch.no_grad()
     def step(
         self, last_ids: Int[Tensor, " rows"], state: DecoderState
-    ) -> tuple[
-        Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"], DecoderOutput, DecoderState
-    ]:
-        """One step of search: log P over the vocabulary and over the OOVs, and the next state."""
+    ) -> tuple[Float[Tensor, "rows extended_vocab"], DecoderOutput, DecoderState]:
+        """One step of search: log P over the extended vocabulary, and the next state."""
         source = state.source
-        words = source.words or source_words(
-            source.extended_ids.repeat_interleave(source.rows_each, dim=0),
-            vocab_size=self.vocab_size,
-            max_source_oovs=source.max_source_oovs,
-        )
-        state = replace(state, source=replace(source, words=words))
         output, following = self.decoder(self.embed(last_ids[:, None]), state)
-        # Few rows times a large vocabulary is quicker as a product from the left.
-        scores = torch.mm(self.projection.weight, output.features[:, 0].T)
+        # Few rows times a large vocabulary is quicker as a product from the left: the table lies
+        # word by word. It has room for the OOVs from the start.
+        table = output.features.new_empty(self.vocab_size + source.max_source_oovs, len(last_ids))
+        scores = table[: self.vocab_size]
+        torch.mm(self.projection.weight, output.features[:, 0].T, out=scores)
         scores.add_(self.projection.bias[:, None])
-        vocab_log_probs, oov_log_probs = extended_log_probs_(
-            scores.T,
+        log_probs = extended_log_probs_(
+            table.T,
             output.attention[:, 0],
             output.gate[:, 0],
-            words,
-            source.max_source_oovs,
+            source.extended_ids,
+            source.first_positions,
+            self.vocab_size,
         )
-        return vocab_log_probs, oov_log_probs, output, following
+        return log_probs, output, following
 
 
 def initialise_see2017(model: PointerGenerator) -> None:

@@ -1,13 +1,11 @@
 """The mixture of generating and copying, only where it is asked for.
 
 P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of attention on w.  See et al. 2017, eq. 9.
-Everything is in log space; the whole mixture over the extended vocabulary is never built.
+Everything is in log space; training never builds the mixture over the extended vocabulary.
 """
 
-from typing import NamedTuple
-
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -48,36 +46,6 @@ def first_positions(ids: Int[Tensor, "batch source"]) -> Int[Tensor, "batch sour
     return torch.empty_like(order).scatter(1, order, order.gather(1, run))
 
 
-class SourceWords(NamedTuple):
-    """Where the word of each source position stands in the tables of log P."""
-
-    first: Int[Tensor, "rows source"]
-    """The first position that holds the same word."""
-    in_vocab: Int[Tensor, "rows source"]
-    """Its column in the vocabulary; of an OOV that of padding."""
-    gains: Bool[Tensor, "rows source"]
-    """Whether copying adds to that column: not to padding's."""
-    in_oovs: Int[Tensor, "rows source"]
-    """Its column among the OOVs; of all other words one beyond the last."""
-
-    def select(self, rows: Int[Tensor, " selected"]) -> "SourceWords":
-        return SourceWords(*(table[rows] for table in self))
-
-
-def source_words(
-    source_extended_ids: Int[Tensor, "rows source"], *, vocab_size: int, max_source_oovs: int
-) -> SourceWords:
-    """Found once, as the source's words stay where they are."""
-    known = source_extended_ids < vocab_size
-    in_vocab = torch.where(known, source_extended_ids, 0)
-    return SourceWords(
-        first=first_positions(source_extended_ids),
-        in_vocab=in_vocab,
-        gains=in_vocab != 0,
-        in_oovs=torch.where(known, max_source_oovs, source_extended_ids - vocab_size),
-    )
-
-
 def log_normaliser(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, " rows"]:
     """The log of the softmax's denominator, without a second table of the scores' size."""
     largest = scores.amax(1)
@@ -87,25 +55,28 @@ def log_normaliser(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, " rows"
 
 
 def extended_log_probs_(
-    scores: Float[Tensor, "rows vocab"],
+    table: Float[Tensor, "rows extended_vocab"],
     attention: Float[Tensor, "rows source"],
     gate: Float[Tensor, " rows"],
-    words: SourceWords,
-    max_source_oovs: int,
-) -> tuple[Float[Tensor, "rows vocab"], Float[Tensor, "rows oovs"]]:
-    """Log P of the whole vocabulary and, apart from it, of the source's OOVs.
+    source_extended_ids: Int[Tensor, "documents source"],
+    first: Int[Tensor, "documents source"],
+    vocab_size: int,
+) -> Float[Tensor, "rows extended_vocab"]:
+    """Log P of the extended vocabulary, written over the scores of which P_vocab is the softmax.
 
-    The vocabulary's stands where its `scores` stood, P_vocab being their softmax. Only the source's
-    own words gain from copying, so only their entries are touched again; where a word stands
-    several times, its shares are added.
+    They stand in the first `vocab_size` columns. Several rows may read one document; `first` are
+    the `first_positions` of its words. Only these gain from copying, so only their entries are
+    touched again; where a word stands several times, its shares are added.
     """
-    on_word = torch.zeros_like(attention).scatter_add(1, words.first, attention)
-    log_copy = F.logsigmoid(-gate)[:, None] + on_word.gather(1, words.first).log()
-    vocab_log_probs = scores.add_((F.logsigmoid(gate) - log_normaliser(scores))[:, None])
-    gain = torch.where(words.gains, log_copy, -torch.inf)
-    both = torch.logaddexp(vocab_log_probs.gather(1, words.in_vocab), gain)
-    vocab_log_probs.scatter_(1, words.in_vocab, both)
-    # One column more, cut off at the end, takes the words that are no OOVs.
-    oov_log_probs = attention.new_full((len(attention), max_source_oovs + 1), -torch.inf)
-    oov_log_probs.scatter_(1, words.in_oovs, log_copy)
-    return vocab_log_probs, oov_log_probs[:, :max_source_oovs]
+    scores, oovs = table[:, :vocab_size], table[:, vocab_size:]
+    scores.add_((F.logsigmoid(gate) - log_normaliser(scores))[:, None])
+    oovs.fill_(-torch.inf)
+    by_document = (len(source_extended_ids), -1)
+    attention = attention.unflatten(0, by_document)
+    first = first[:, None].expand_as(attention)
+    on_word = torch.zeros_like(attention).scatter_add(2, first, attention).gather(2, first)
+    log_copy = F.logsigmoid(-gate).unflatten(0, by_document)[:, :, None] + on_word.log()
+    words = source_extended_ids[:, None].expand_as(attention)
+    log_probs = table.unflatten(0, by_document)
+    log_probs.scatter_(2, words, torch.logaddexp(log_probs.gather(2, words), log_copy))
+    return table

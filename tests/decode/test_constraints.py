@@ -45,12 +45,9 @@ def test_the_end_is_banned_before_min_tokens_and_at_it_no_more():
     assert [banned(bans, row) for row in range(3)] == [set(), set(), {7}]
 
 
-def test_forbid_writes_into_its_own_columns_only():
-    bans = Bans(ids(1, 5, 6, 6)[None], torch.tensor([[True, True, True, False]]))
-    vocab = forbid_(torch.zeros(1, 5), bans)
-    oovs = forbid_(torch.zeros(1, 3), bans, first_id=5)
-    assert vocab.tolist() == [[0.0, -torch.inf, 0.0, 0.0, 0.0]]
-    assert oovs.tolist() == [[-torch.inf, -torch.inf, 0.0]]
+def test_forbid_writes_where_a_ban_is_active_only():
+    bans = Bans(ids(1, 3, 3, 2)[None], torch.tensor([[True, True, False, False]]))
+    assert forbid_(torch.zeros(1, 4), bans).tolist() == [[0.0, -torch.inf, 0.0, -torch.inf]]
 
 
 def test_what_is_banned_twice_is_banned():

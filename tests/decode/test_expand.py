@@ -17,21 +17,18 @@ def no_bans(rows: int) -> Bans:
     st.data(),
     st.integers(1, 3),
     st.integers(1, 3),
-    st.integers(1, 6),
-    st.integers(0, 3),
+    st.integers(1, 9),
     st.integers(1, 8),
 )
-def test_the_candidates_are_the_best_of_both_tables(data, documents, beam, vocab, oovs, count):
+def test_the_candidates_are_the_best_of_the_table(data, documents, beam, ids, count):
     def drawn(rows, columns):
         values = st.lists(QUARTERS, min_size=rows * columns, max_size=rows * columns)
         return torch.tensor(data.draw(values), dtype=torch.float32).view(rows, columns)
 
     rows = documents * beam
-    output = StepOutput(
-        drawn(rows, vocab), drawn(rows, oovs), torch.ones(rows, 1), torch.ones(rows, 1)
-    )
+    table = drawn(rows, ids)
+    output = StepOutput(table.clone(), torch.ones(rows, 1), torch.ones(rows, 1))
     log_probs = drawn(documents, beam)
-    table = torch.cat([output.vocab_log_probs, output.oov_log_probs], 1)
     found = expand(output, log_probs, no_bans(rows), count, eos_id=0)
     assert found.ids.shape == (documents, count)
 
@@ -39,7 +36,7 @@ def test_the_candidates_are_the_best_of_both_tables(data, documents, beam, vocab
         expected = sorted(
             (-(log_probs[document, i] + table[row, candidate]).item(), row, candidate)
             for i, row in enumerate(range(document * beam, (document + 1) * beam))
-            for candidate in range(vocab + oovs)
+            for candidate in range(ids)
             if log_probs[document, i] + table[row, candidate] > -torch.inf
         )[:count]
         if not expected:  # stuck: see below
@@ -65,11 +62,11 @@ def test_the_candidates_are_the_best_of_both_tables(data, documents, beam, vocab
         assert set(found.rows[document].tolist()) <= set(
             range(document * beam, (document + 1) * beam)
         )
-        assert set(found.ids[document].tolist()) <= set(range(vocab + oovs))
+        assert set(found.ids[document].tolist()) <= set(range(ids))
 
 
 def test_what_is_forbidden_is_no_candidate():
-    output = StepOutput(torch.zeros(2, 3), torch.zeros(2, 1), torch.ones(2, 1), torch.ones(2, 1))
+    output = StepOutput(torch.zeros(2, 4), torch.ones(2, 1), torch.ones(2, 1))
     banned = Bans(torch.tensor([[0, 3], [0, 3]]), torch.ones(2, 2, dtype=torch.bool))
     found = expand(output, torch.zeros(1, 2), banned, 9, eos_id=0)
     assert set(found.ids[found.log_probs > -torch.inf].tolist()) == {1, 2}
@@ -77,7 +74,7 @@ def test_what_is_forbidden_is_no_candidate():
 
 def test_where_nothing_is_allowed_all_end_at_what_the_step_gave_eos():
     table = torch.tensor([[-1.0, -2.0], [-4.0, -3.0]])
-    output = StepOutput(table, torch.zeros(2, 0), torch.ones(2, 1), torch.ones(2, 1))
+    output = StepOutput(table, torch.ones(2, 1), torch.ones(2, 1))
     banned = Bans(torch.tensor([[0, 1], [0, 1]]), torch.ones(2, 2, dtype=torch.bool))
     found = expand(output, torch.tensor([[-0.5, 0.0]]), banned, 2, eos_id=1)
     assert found.log_probs.tolist() == [[-2.5, -3.0]]

@@ -30,7 +30,7 @@ class Pair(NamedTuple):
         encoded = self.encoder(embedded, mask)
         keys, values = self.decoder.project(encoded)
         ids = torch.zeros_like(mask, dtype=torch.long)
-        return self.decoder.start(encoded, EncodedSource(keys, values, mask, ids, 0))
+        return self.decoder.start(encoded, EncodedSource(keys, values, mask, ids, ids, 0))
 
     def parameters(self) -> dict[str, nn.Parameter]:
         return {

@@ -85,8 +85,8 @@ def test_each_step_of_search_gives_the_textbooks_mixture(settings):
     found = textbook_model.steps(model, config_of(**settings), source, reads)
     for read, expected in zip(reads, found, strict=True):
         torch.testing.assert_close(state.coverage[0], expected.coverage)
-        in_vocab, in_oovs, output, state = model.step(torch.tensor([read]), state)
-        torch.testing.assert_close(torch.cat([in_vocab, in_oovs], 1)[0].exp(), expected.p_final)
+        log_probs, output, state = model.step(torch.tensor([read]), state)
+        torch.testing.assert_close(log_probs[0].exp(), expected.p_final)
         torch.testing.assert_close(output.attention[0, 0], expected.attention)
         torch.testing.assert_close(output.gate[0, 0].sigmoid(), expected.p_gen)
 
@@ -157,7 +157,7 @@ def test_words_that_cannot_be_said_stay_out_of_the_mean(pointer):
     assert loss.tokens == 3
     # Reading on from the second word on, with the first one read, is the same mean.
     state = encode(model, collate_sources([source]))
-    _, _, _, state = model.step(torch.tensor([2]), state)
+    _, _, state = model.step(torch.tensor([2]), state)
     rest = model.loss(
         state,
         torch.tensor([[UNK_ID, 5, UNK_ID]]),
@@ -180,9 +180,9 @@ def test_without_a_pointer_nothing_is_copied():
     model = tiny_model(pointer=False)
     assert not model.pointer
     state = encode(model, tiny_batch().source)
-    in_vocab, in_oovs, output, _ = model.step(torch.tensor([2, 2, 2]), state)
-    torch.testing.assert_close(in_vocab.exp().sum(1), torch.ones(3).double())
-    assert (in_oovs == -torch.inf).all()
+    log_probs, output, _ = model.step(torch.tensor([2, 2, 2]), state)
+    torch.testing.assert_close(log_probs[:, :VOCAB].exp().sum(1), torch.ones(3).double())
+    assert (log_probs[:, VOCAB:] == -torch.inf).all()
     assert (output.gate.sigmoid() == 1).all()
 
 
@@ -190,17 +190,16 @@ def test_a_state_follows_its_rows():
     """Rows may repeat and change places: each goes on as it would have alone."""
     model = tiny_model(**FULL)
     state = encode(model, tiny_batch().source)
-    _, _, _, state = model.step(torch.tensor([4, 5, 6]), state)
+    _, _, state = model.step(torch.tensor([4, 5, 6]), state)
     rows = [2, 0, 0, 1]
     chosen = state.select(torch.tensor(rows))
     alone = [state.select(torch.tensor([row])) for row in rows]
     last_ids = torch.tensor([7, 8, 9, 4])
-    in_vocab, in_oovs, _, after = model.step(last_ids, chosen)
+    log_probs, _, after = model.step(last_ids, chosen)
     for i, one in enumerate(alone):
         expected = model.step(last_ids[i : i + 1], one)
-        torch.testing.assert_close(in_vocab[i], expected[0][0])
-        torch.testing.assert_close(in_oovs[i], expected[1][0])
-        torch.testing.assert_close(after.coverage[i], expected[3].coverage[0])
+        torch.testing.assert_close(log_probs[i], expected[0][0])
+        torch.testing.assert_close(after.coverage[i], expected[2].coverage[0])
 
 
 def test_the_rows_of_a_beam_share_one_source():

@@ -88,7 +88,7 @@ def test_fault_03_padding_is_neither_looked_at_nor_copied(attention):
     found, expected = (
         model.step(torch.tensor([2, 2]), encode(model, one)) for one in (filled, source)
     )
-    assert (found[2].attention[0, 0, 2:] == 0).all()
+    assert (found[1].attention[0, 0, 2:] == 0).all()
     torch.testing.assert_close(found[0], expected[0])
 
 
@@ -114,8 +114,8 @@ def stepwise(
     """Log P of the whole extended vocabulary at each step, by the step that search takes."""
     tables, states = [], [state]
     for last_ids in target_input_ids.unbind(1):
-        in_vocab, in_oovs, _, state = model.step(last_ids, state)
-        tables.append(torch.cat([in_vocab, in_oovs], dim=1))
+        log_probs, _, state = model.step(last_ids, state)
+        tables.append(log_probs)
         states.append(state)
     return torch.stack(tables, dim=1), states
 
@@ -281,6 +281,6 @@ def test_fault_14_a_batch_without_oovs_or_of_one(settings, pairs):
     assert batch.source.max_source_oovs == 0
     loss = loss_of(model, batch)
     assert loss.total.isfinite()
-    in_vocab, in_oovs, _, _ = model.step(torch.full((pairs,), 2), encode(model, batch.source))
-    assert in_oovs.shape == (pairs, 0)
-    torch.testing.assert_close(in_vocab.exp().sum(1), torch.ones(pairs).double())
+    log_probs, _, _ = model.step(torch.full((pairs,), 2), encode(model, batch.source))
+    assert log_probs.shape == (pairs, model.vocab_size)
+    torch.testing.assert_close(log_probs.exp().sum(1), torch.ones(pairs).double())

@@ -66,7 +66,7 @@ def encoded_of(states: Tensor) -> EncoderOutput:
 def start_of(decoder: TransformerDecoder, encoded: EncoderOutput, mask: Tensor) -> TransformerState:
     keys, values = decoder.project(encoded)
     ids = torch.zeros(mask.shape, dtype=torch.long)
-    return decoder.start(encoded, EncodedSource(keys, values, mask, ids, 0))
+    return decoder.start(encoded, EncodedSource(keys, values, mask, ids, ids, 0))
 
 
 def assert_close(found: object, expected: object) -> None:

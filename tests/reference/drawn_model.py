@@ -74,11 +74,10 @@ class DrawnModel:
         read = zip(state.memory.tolist(), last_ids.tolist(), strict=True)
         memory = [self.remember(*pair) for pair in read]
         rows = list(zip(state.document.tolist(), memory, strict=True))
-        oovs = max(table.shape[1] for table in self.tables) - self.vocab
+        size = max(table.shape[1] for table in self.tables)
         attention = torch.stack([self.attention[i][j] for i, j in rows])
         output = StepOutput(
-            vocab_log_probs=torch.stack([self.tables[i][j, : self.vocab] for i, j in rows]),
-            oov_log_probs=torch.stack([self._oovs(i, j, oovs) for i, j in rows]),
+            log_probs=torch.stack([self._extended(i, j, size) for i, j in rows]),
             attention=attention,
             p_gen=torch.stack([self.p_gen[i][j] for i, j in rows])[:, None],
         )
@@ -90,9 +89,9 @@ class DrawnModel:
         )
         return output, following
 
-    def _oovs(self, document: int, memory: int, oovs: int) -> Tensor:
-        own = self.tables[document][memory, self.vocab :]
-        return torch.cat([own, own.new_full((oovs - len(own),), -torch.inf)])
+    def _extended(self, document: int, memory: int, size: int) -> Tensor:
+        own = self.tables[document][memory]
+        return torch.cat([own, own.new_full((size - len(own),), -torch.inf)])
 
     def memory_of(self, prefix: Sequence[int]) -> int:
         """Recomputed from nothing, as no search does it."""

@@ -7,9 +7,12 @@ from pgsum.metrics.bootstrap import Figure
 from pgsum.metrics.report import metrics_json, rows, table
 from pgsum.metrics.rouge import METRICS
 
+OF_P_AND_R = {"p_low": 0.25, "p_high": 0.375, "r_low": 0.4375, "r_high": 0.5625}
 SYSTEMS = {
-    "pointer_gen_cov": dict.fromkeys(METRICS, Figure(1 / 3, 0.5, 0.39260250, 0.39044, 0.39482)),
-    "[b]lead-3": dict.fromkeys(METRICS, Figure(0.0, 1.0, 0.5, 0.25, 1.0)),
+    "pointer_gen_cov": dict.fromkeys(
+        METRICS, Figure(1 / 3, 0.5, 0.39260250, 0.39044, 0.39482, **OF_P_AND_R)
+    ),
+    "[b]lead-3": dict.fromkeys(METRICS, Figure(0.0, 1.0, 0.5, 0.25, 1.0, **OF_P_AND_R)),
 }
 
 
@@ -31,6 +34,10 @@ def test_json_has_a_figure_for_each_system_metric_and_part():
         "f": 39.2602,
         "low": 39.044,
         "high": 39.482,
+        "p_low": 25.0,
+        "p_high": 37.5,
+        "r_low": 43.75,
+        "r_high": 56.25,
     }
 
 

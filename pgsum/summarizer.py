@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import exp
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +14,7 @@ from pgsum.bundle import Bundle, load_bundle
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate_sources
 from pgsum.data.example import Source, encode_source
-from pgsum.decode.hypothesis import Hypothesis
+from pgsum.decode.hypothesis import Hypothesis, Stop
 from pgsum.errors import DataError
 from pgsum.generate import generate
 from pgsum.text.extended import ExtendedVocab
@@ -23,23 +26,43 @@ from pgsum.text.tokenize import Token, lookup_form, tokenize
 class Summary:
     """A summary with where each of its words came from.
 
-    Of each word of the model: `tokens` as it reads in the text, `copied` whether more of its
-    probability came from pointing than from the vocabulary, `source_positions` the index in
-    `source_tokens` that it was copied from. `attention` is (words, source tokens), `p_gen` the
-    probability of generating. `score` is the search's; `stop` is "eos" or "max_tokens";
-    `truncated` says that the document was longer than what the model reads.
+    A word is one of the model's own; a source token is one that the model read. Of both, tuples
+    have one entry each, in order.
     """
 
     text: str
     tokens: tuple[str, ...]
+    """Each word as it reads in the text."""
     copied: tuple[bool, ...]
+    """Whether more of a word's probability came from pointing than from the vocabulary."""
     source_positions: tuple[int | None, ...]
-    source_tokens: tuple[str, ...]
-    attention: "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+    """The index in `source_tokens` that a copied word was copied from."""
+    oov: tuple[bool, ...]
+    """Whether a word lies outside the vocabulary, so that it can only be copied."""
+    log_probs: tuple[float, ...]
+    """Of each word, given those before it."""
+    generated_part: tuple[float, ...]
+    copied_part: tuple[float, ...]
+    """A word's probability is the sum of both: from the vocabulary, and from pointing."""
     p_gen: tuple[float, ...]
-    score: float
+    """The probability of generating, whatever the word; 1 where a model has no pointer."""
+    attention: "np.ndarray[tuple[int, int], np.dtype[np.float32]]"
+    """(words, source tokens); a row sums to 1, to 0 where a model has no attention."""
+    document: str
+    source_tokens: tuple[str, ...]
+    source_spans: tuple[tuple[int, int], ...]
+    """Of each source token its start and end: `document[start:end]` is the token."""
     truncated: bool
-    stop: str
+    """Whether the document is longer than what the model read."""
+    score: float
+    """The search's."""
+    stop: Stop
+    """`max_tokens` where the summary was cut short; see `Hypothesis`."""
+
+    @cached_property
+    def unread_tokens(self) -> int:
+        """How many tokens of the document follow those that the model read."""
+        return len(tokenize(self.document)) - len(self.source_tokens) if self.truncated else 0
 
 
 @dataclass(frozen=True)
@@ -119,16 +142,16 @@ class Summarizer:
         ids = torch.tensor(read.source.source_extended_ids)
         attention = hypothesis.attention[:, : len(ids)].float().cpu()
         extended = ExtendedVocab(self.bundle.vocab, read.source.source_oovs)
-        pieces = []
+        p_gen = hypothesis.p_gen.tolist()
+        pieces, parts = [], []
         for step, extended_id in enumerate(hypothesis.ids):
             on_word = attention[step] * (ids == extended_id)
-            copied = copied_share(
-                float(on_word.sum()),
-                float(hypothesis.p_gen[step]),
-                hypothesis.token_log_probs[step],
+            part = mixture_parts(
+                float(on_word.sum()), p_gen[step], hypothesis.token_log_probs[step]
             )
-            position = int(on_word.argmax()) if copied > 0.5 else None
+            position = int(on_word.argmax()) if part.copied > part.generated else None
             pieces.append(Piece(extended.form(extended_id), position))
+            parts.append(part)
         restored = restore(
             pieces, self.bundle.surface, document=read.document, source_tokens=read.tokens
         )
@@ -137,15 +160,33 @@ class Summarizer:
             tokens=restored.tokens,
             copied=tuple(piece.source is not None for piece in pieces),
             source_positions=tuple(piece.source for piece in pieces),
-            source_tokens=tuple(token.text for token in read.tokens),
+            oov=tuple(id_ >= len(self.bundle.vocab) for id_ in hypothesis.ids),
+            log_probs=hypothesis.token_log_probs[: len(pieces)],  # without that of EOS
+            generated_part=tuple(part.generated for part in parts),
+            copied_part=tuple(part.copied for part in parts),
+            p_gen=tuple(p_gen),
             attention=attention.numpy(),
-            p_gen=tuple(hypothesis.p_gen.tolist()),
-            score=hypothesis.score,
+            document=read.document,
+            source_tokens=tuple(token.text for token in read.tokens),
+            source_spans=tuple((token.start, token.end) for token in read.tokens),
             truncated=read.truncated,
+            score=hypothesis.score,
             stop=hypothesis.stop,
         )
 
 
-def copied_share(attention_on_word: float, p_gen: float, log_prob: float) -> float:
-    """The share of a word's probability that came from pointing.  See et al. 2017, eq. 9."""
-    return (1 - p_gen) * attention_on_word / float(np.exp(log_prob))
+class Parts(NamedTuple):
+    """The two terms that a word's probability is the sum of."""
+
+    generated: float
+    copied: float
+
+
+def mixture_parts(attention_on_word: float, p_gen: float, log_prob: float) -> Parts:
+    """A word's probability, parted by where it came from.  See et al. 2017, eq. 9.
+
+    Search keeps the sum and the attention; what pointing did not give, the vocabulary did.
+    """
+    probability = exp(log_prob)
+    copied = min((1 - p_gen) * attention_on_word, probability)
+    return Parts(probability - copied, copied)

@@ -1,15 +1,20 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from pgsum.build import build_model
 from pgsum.bundle import Bundle
 from pgsum.config import load_config
+from pgsum.data.batch import collate_sources
+from pgsum.data.example import encode_source
 from pgsum.errors import DataError
-from pgsum.summarizer import Summarizer
+from pgsum.summarizer import Summarizer, mixture_parts
+from pgsum.text.extended import ExtendedVocab
 from pgsum.text.surface import SurfaceCounts
-from pgsum.text.vocab import Vocab
+from pgsum.text.tokenize import lookup_form, tokenize
+from pgsum.text.vocab import BOS_ID, Vocab
 
 DOCUMENT = "Ada met Bob. Bob gave Ada the book, and Ada read the book."
 
@@ -81,4 +86,63 @@ def test_a_long_document_is_cut_and_says_so(summarizer):
     summary = short(DOCUMENT)
     assert summary.truncated
     assert summary.source_tokens == ("Ada", "met", "Bob", ".", "Bob")
-    assert not summarizer(DOCUMENT).truncated
+    assert summary.unread_tokens == len(tokenize(DOCUMENT)) - 5
+    whole = summarizer(DOCUMENT)
+    assert not whole.truncated
+    assert whole.unread_tokens == 0
+
+
+def test_the_parts_of_a_probability_are_those_of_the_mixture(summarizer):
+    """Forced along the summary, the model gives both terms of eq. 9, which search never forms."""
+    summary = summarizer(DOCUMENT)
+    vocab = summarizer.bundle.vocab
+    forms = [lookup_form(token, lowercase=True) for token in summary.source_tokens]
+    source = encode_source(vocab, forms)
+    extended = ExtendedVocab(vocab, source.source_oovs)
+    batch = collate_sources([source])
+    state = summarizer.model.encode(
+        batch.source_ids, batch.source_extended_ids, batch.source_mask, batch.max_source_oovs
+    )
+    last = BOS_ID
+    for step, token in enumerate(summary.tokens):
+        with torch.inference_mode():
+            log_probs, output, state = summarizer.model.step(torch.tensor([last]), state)
+        p_gen = output.gate.sigmoid().item()
+        id_ = extended.id_of(lookup_form(token, lowercase=True))
+        pointed = (output.attention[0, 0] * (batch.source_extended_ids[0] == id_)).sum().item()
+        assert summary.log_probs[step] == pytest.approx(log_probs[0, id_].item(), abs=1e-5)
+        assert summary.p_gen[step] == pytest.approx(p_gen, abs=1e-5)
+        assert summary.copied_part[step] == pytest.approx((1 - p_gen) * pointed, abs=1e-5)
+        assert summary.oov[step] == (id_ >= len(vocab))
+        if summary.oov[step]:
+            assert summary.generated_part[step] == pytest.approx(0, abs=1e-5)
+        last = id_
+    sums = np.add(summary.generated_part, summary.copied_part)
+    assert sums == pytest.approx(np.exp(summary.log_probs))
+    assert summary.copied == tuple(np.greater(summary.copied_part, summary.generated_part))
+    assert any(summary.oov)
+
+
+def test_no_part_of_a_probability_is_negative():
+    assert mixture_parts(1.0, 0.0, -1e-7) == (0.0, pytest.approx(1.0))
+    assert mixture_parts(0.5, 0.5, np.log(0.75)) == (pytest.approx(0.5), 0.25)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        DOCUMENT,
+        "Ada met\r\nBOB 👩‍👧 — e\u0301 \u200bİs.\t",
+        " 今天 \udc80 a\x1b[31mred\x1b[0m ",
+        "مرحبا Ada",
+    ],
+)
+def test_spans_and_what_lies_between_them_are_the_original_text(summarizer, document):
+    summary = summarizer(document)
+    assert summary.document == document
+    read, end = "", 0
+    for token, (start, stop) in zip(summary.source_tokens, summary.source_spans, strict=True):
+        assert document[start:stop] == token
+        read += document[end:start] + token
+        end = stop
+    assert read + document[end:] == document

@@ -327,6 +327,10 @@ class DecodeConfig(Section, prefix="decode."):
     """No n-gram of this size twice in a summary; 0 allows it."""
     may_repeat: str | None = None
     """Words, parted by blanks, that may complete an n-gram once more."""
+    faithful: bool = False
+    """A generated word that is a number or a name must stand in the source that the model reads."""
+    copy_bias: Annotated[float, Range(-1000, 1000)] = 0.0
+    """Subtracted from the logit of the gate: above 0 it copies more, below 0 less."""
     n_best: Count = 1
     """Hypotheses returned per document, at most `beam_size`."""
     batch_size: Count = 16
@@ -399,6 +403,8 @@ class TrainerConfig(Section, prefix="trainer."):
     """Of all that is drawn: initial weights, order of batches, dropout."""
     log_every: Count = 10
     """Steps between lines of metrics.jsonl."""
+    tensorboard: bool = False
+    """Write event files for TensorBoard, too; the package tensorboard must be installed."""
 
 
 @dataclass
@@ -415,6 +421,13 @@ class Config(Section):
     """Name of the run; the corpus's where not given."""
 
     def check_together(self) -> None:
+        if self.decode.copy_bias != 0 and not self.model.pointer:
+            raise ConfigError(
+                f"decode.copy_bias is {written(self.decode.copy_bias)}, but model.pointer is "
+                "false: there is no gate to copy by.",
+                where="decode.copy_bias",
+                hint="leave it at 0, or use a model with a pointer",
+            )
         # The name becomes that of a folder, on any system.
         if self.name is not None and (set(self.name) & set('/\\:*?"<>|') or self.name[0] == "."):
             raise ConfigError(

@@ -23,13 +23,23 @@ NEVER_PRODUCED = (PAD_ID, UNK_ID, BOS_ID)
 class ModelStep:
     """`pgsum.decode.step.Step` for a pointer-generator."""
 
-    def __init__(self, model: PointerGenerator) -> None:
+    def __init__(
+        self,
+        model: PointerGenerator,
+        *,
+        copy_bias: float = 0.0,
+        needing_support: Int[Tensor, " ids"] | None = None,
+    ) -> None:
         self.model = model
+        self.copy_bias = copy_bias
+        self.needing_support = needing_support
 
     def __call__(
         self, last_ids: Int[Tensor, " rows"], state: DecoderState
     ) -> tuple[StepOutput, DecoderState]:
-        log_probs, output, following = self.model.step(last_ids, state)
+        log_probs, output, following = self.model.step(
+            last_ids, state, copy_bias=self.copy_bias, needing_support=self.needing_support
+        )
         step = StepOutput(
             log_probs,
             attention=output.attention[:, 0],
@@ -54,11 +64,21 @@ def generate(
     config: DecodeConfig,
     *,
     exempt_ids: Collection[int] = (),
+    needing_support: Collection[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """The best hypotheses of each document, best first.
 
-    The model is used as it is: call `eval()` before. `exempt_ids` may repeat in any n-gram.
+    The model is used as it is: call `eval()` before. `exempt_ids` may repeat in any n-gram. With
+    `config.faithful` the words `needing_support` are generated only where the source has them;
+    ValueError without them.
     """
+    device = batch.source_ids.device
+    ids = None
+    if config.faithful:
+        if needing_support is None:
+            raise ValueError("decode.faithful is true, but which words need support is not said.")
+        ids = torch.tensor([*needing_support], dtype=torch.long, device=device)
+    step = ModelStep(model, copy_bias=config.copy_bias, needing_support=ids)
     state = model.encode(
         batch.source_ids, batch.source_extended_ids, batch.source_mask, batch.max_source_oovs
     )
@@ -70,9 +90,8 @@ def generate(
         banned_ids=NEVER_PRODUCED,
         exempt_ids=exempt_ids,
         no_repeat_ngram=config.no_repeat_ngram,
-        device=batch.source_ids.device,
+        device=device,
     )
-    step = ModelStep(model)
     if config.beam_size == 1:
         return greedy_search(step, state, rules, bos_id=BOS_ID)
     return beam_search(

@@ -18,6 +18,7 @@ from pgsum.decode.hypothesis import Hypothesis, Stop
 from pgsum.errors import DataError
 from pgsum.generate import generate
 from pgsum.text.extended import ExtendedVocab
+from pgsum.text.support import ids_needing_support
 from pgsum.text.surface import Piece, restore
 from pgsum.text.tokenize import Token, lookup_form, tokenize
 
@@ -115,12 +116,22 @@ class Summarizer:
         for first in range(0, len(order), decode.batch_size):
             chosen = order[first : first + decode.batch_size]
             batch = collate_sources([read[i].source for i in chosen]).to(self.device)
-            searched = generate(self.model, batch, decode, exempt_ids=exempt_ids)
+            searched = generate(
+                self.model,
+                batch,
+                decode,
+                exempt_ids=exempt_ids,
+                needing_support=self._needing_support if decode.faithful else None,
+            )
             for i, hypotheses in zip(chosen, searched, strict=True):
                 summaries[i] = [self._write(read[i], hypothesis) for hypothesis in hypotheses]
             if progress is not None:
                 progress(first + len(chosen))
         return summaries
+
+    @cached_property
+    def _needing_support(self) -> list[int]:
+        return ids_needing_support(self.bundle.vocab, self.bundle.surface.casing)
 
     def _ids(self, words: str) -> list[int]:
         """The ids of words, those that the vocabulary has."""

@@ -141,6 +141,7 @@ def test_null_takes_a_value_away(tmp_path):
             "decode.min_tokens=9999",
             r"min_tokens \(9999\) must not exceed decode.max_tokens \(100\)",
         ),
+        ("decode.copy_bias=nan", r"copy_bias is nan: .* at least -1,000 and at most 1,000"),
         ("decode.n_best=9", r"n_best \(9\) must not exceed decode.beam_size \(4\)"),
         ("model.output_size=7", r"output_size \(7\) must equal model.embedding_size \(128\)"),
         ("data.root=x", r"data\.root names .* data\.name=docstrings; .*add data.name=files"),
@@ -157,6 +158,14 @@ def test_null_takes_a_value_away(tmp_path):
 def test_a_bad_override_is_refused_by_its_key(override, message):
     with pytest.raises(ConfigError, match=message):
         load_config([override])
+
+
+def test_a_bias_of_the_gate_is_refused_where_there_is_none():
+    message = (
+        r"copy_bias is -2\.0, but model\.pointer is false: there is no gate.*leave it at 0, or use"
+    )
+    with pytest.raises(ConfigError, match=message):
+        load_config(["model=attention_dot", "decode.copy_bias=-2"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.tiny import FULL, VOCAB, encode, example_of, loss_of, tiny_model, tiny_source
+from reference import textbook_model
+from reference.textbook_search import Settings, textbook_beam_search
+from reference.tiny import (
+    FULL,
+    VOCAB,
+    config_of,
+    encode,
+    example_of,
+    loss_of,
+    tiny_model,
+    tiny_source,
+)
 
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate, collate_sources
@@ -14,7 +25,7 @@ from pgsum.decode.constraints import Rules
 from pgsum.decode.hypothesis import Hypothesis
 from pgsum.generate import NEVER_PRODUCED, ModelStep, generate, length_limits
 from pgsum.nn.model import PointerGenerator
-from pgsum.text.vocab import BOS_ID, EOS_ID
+from pgsum.text.vocab import BOS_ID, EOS_ID, UNK_ID
 
 SEVERAL_MODELS = pytest.mark.parametrize(
     "settings",
@@ -26,6 +37,9 @@ SOURCES = [
     for i, (tokens, oovs) in enumerate([(6, 2), (1, 0), (4, 1), (1, 1), (9, 3)])
 ]
 DECODE = DecodeConfig(beam_size=3, min_tokens=2, max_tokens=7, no_repeat_ngram=0)
+NAMES = [4, 6, 7, 10]
+"""The words that need support."""
+FAITHFUL = replace(DECODE, faithful=True)
 
 
 def model_of(*, end: float = 1.0, **settings: object) -> PointerGenerator:
@@ -39,7 +53,7 @@ def model_of(*, end: float = 1.0, **settings: object) -> PointerGenerator:
 def search(
     model: PointerGenerator, sources: list[Source], config: DecodeConfig = DECODE
 ) -> list[list[Hypothesis]]:
-    return generate(model, collate_sources(sources), config)
+    return generate(model, collate_sources(sources), config, needing_support=NAMES)
 
 
 def said(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
@@ -76,9 +90,12 @@ def test_a_hypothesis_fed_back_as_the_target_has_the_log_probability_that_search
 
 
 @SEVERAL_MODELS
-def test_a_batch_of_many_equals_many_batches_of_one_in_any_order(settings):
+@pytest.mark.parametrize(
+    "config", [DECODE, replace(FAITHFUL, copy_bias=-0.8)], ids=["", "faithful"]
+)
+def test_a_batch_of_many_equals_many_batches_of_one_in_any_order(settings, config):
     model = model_of(**settings)
-    config = replace(DECODE, n_best=3)
+    config = replace(config, n_best=3)
     together = search(model, SOURCES, config)
     backwards = search(model, SOURCES[::-1], config)[::-1]
     alone = [search(model, [source], config)[0] for source in SOURCES]
@@ -89,9 +106,10 @@ def test_a_batch_of_many_equals_many_batches_of_one_in_any_order(settings):
 
 
 @SEVERAL_MODELS
-def test_a_beam_of_one_equals_greedy_search(settings):
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_beam_of_one_equals_greedy_search(settings, faithful):
     model = model_of(**settings)
-    greedy = search(model, SOURCES, replace(DECODE, beam_size=1))
+    greedy = search(model, SOURCES, replace(DECODE, beam_size=1, faithful=faithful))
     batch = collate_sources(SOURCES)
     limits = [length_limits(DECODE, len(source.source_ids)) for source in SOURCES]
     rules = Rules.checked(
@@ -102,7 +120,7 @@ def test_a_beam_of_one_equals_greedy_search(settings):
         no_repeat_ngram=0,
     )
     beam = beam_search(
-        ModelStep(model),
+        ModelStep(model, needing_support=torch.tensor(NAMES) if faithful else None),
         encode(model, batch),
         rules,
         beam_size=1,
@@ -112,6 +130,92 @@ def test_a_beam_of_one_equals_greedy_search(settings):
     )
     assert said(greedy) == said(beam)
     assert scores(greedy) == [pytest.approx(score) for score in scores(beam)]
+
+
+@SEVERAL_MODELS
+@pytest.mark.parametrize(
+    "changed",
+    [{"copy_bias": 1.5}, {"faithful": True}, {"faithful": True, "copy_bias": -1.5}],
+    ids=str,
+)
+def test_a_faithful_or_biased_search_finds_what_a_textbook_finds(settings, changed):
+    model, config = model_of(**settings), replace(DECODE, n_best=3, **changed)
+    found = search(model, SOURCES, config)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+
+        @torch.no_grad()
+        def next_log_probs(prefix, source=source):
+            reads = [BOS_ID, *(i if i < VOCAB else UNK_ID for i in prefix)]
+            needing = NAMES if config.faithful else ()
+            steps = textbook_model.steps(
+                model,
+                config_of(**settings),
+                source,
+                reads,
+                copy_bias=config.copy_bias,
+                needing_support=needing,
+            )
+            return steps[-1].p_final.log().tolist()
+
+        low, high = length_limits(config, len(source.source_ids))
+        expected = textbook_beam_search(
+            next_log_probs,
+            Settings(low, high, EOS_ID, NEVER_PRODUCED, length_alpha=config.length_alpha),
+            beam_size=config.beam_size,
+        )[: config.n_best]
+        assert [one.ids for one in hypotheses] == [one.ids for one in expected]
+        assert [one.score for one in hypotheses] == pytest.approx([one.score for one in expected])
+
+
+@pytest.mark.parametrize("settings", [{}, {"pointer": False}], ids=str)
+def test_a_faithful_search_says_no_name_that_its_source_lacks_and_no_other_does_not(settings):
+    """A model that likes one name above all says it, but where that must stand in the source."""
+    usual = replace(DECODE, copy_bias=-20.0)  # so it hardly copies
+    faithful = replace(usual, faithful=True)
+    for name in NAMES:
+        model = model_of(end=0.0, **settings)
+        with torch.no_grad():
+            model.projection.bias[name] += 9
+        lacking = [source for source in SOURCES if name not in source.source_ids]
+        assert any(name in one.ids for [one] in search(model, lacking, usual))
+        for [one], source in zip(search(model, SOURCES, faithful), SOURCES, strict=True):
+            assert not set(one.ids) & (set(NAMES) - set(source.source_ids))
+        having = [source for source in SOURCES if name in source.source_ids]
+        assert all(name in one.ids for [one] in search(model, having, faithful))
+
+
+def test_a_faithful_search_can_end_where_every_word_needs_support():
+    every_word = range(EOS_ID + 1, VOCAB)
+    batch = collate_sources([Source([UNK_ID], [VOCAB], ("oov",))])
+    for pointer, words in ((True, {VOCAB}), (False, set())):
+        config = DecodeConfig(min_tokens=0, faithful=True, n_best=4)
+        model = model_of(pointer=pointer)
+        [found] = generate(model, batch, config, needing_support=every_word)
+        assert {word for one in found for word in one.ids} <= words
+        assert "eos" in {one.stop for one in found}
+
+
+def test_a_bias_is_in_the_probability_of_generating_that_comes_with_each_word():
+    model = model_of()
+    state = encode(model, collate_sources(SOURCES))
+    last_ids = torch.full((len(SOURCES),), BOS_ID)
+    usual = ModelStep(model)(last_ids, state)[0].p_gen
+    biased = ModelStep(model, copy_bias=2.0)(last_ids, state)[0].p_gen
+    torch.testing.assert_close(biased.logit(), usual.logit() - 2)
+
+
+def test_a_bias_makes_it_copy_more_or_less():
+    generated = [
+        sum(float(one.p_gen.mean()) for [one] in search(model_of(), SOURCES, config))
+        for config in (replace(DECODE, copy_bias=bias) for bias in (-3.0, 0.0, 3.0))
+    ]
+    assert generated == sorted(generated, reverse=True)
+    assert len(set(generated)) == 3
+
+
+def test_which_words_need_support_must_be_said():
+    with pytest.raises(ValueError, match="faithful is true, but which words need support"):
+        generate(model_of(), collate_sources(SOURCES), FAITHFUL)
 
 
 @pytest.mark.parametrize("pointer", [True, False])
@@ -184,6 +288,8 @@ OTHER = {
     "length_alpha": 0.0,
     "no_repeat_ngram": 1,
     "n_best": 3,
+    "faithful": True,
+    "copy_bias": 2.0,
 }
 
 

@@ -60,6 +60,9 @@ def summarize(
     n_best: Annotated[
         int | None, typer.Option(metavar="N", help="Summaries of each document.")
     ] = None,
+    faithful: Annotated[
+        bool, typer.Option("--faithful", help="No number or name that the document lacks.")
+    ] = False,
     batch_size: Annotated[
         int | None, typer.Option(metavar="N", help="Documents summarized together.")
     ] = None,
@@ -81,6 +84,7 @@ def summarize(
         "min_tokens": min_tokens,
         "max_tokens": max_tokens,
         "n_best": n_best,
+        "faithful": faithful or None,
         "batch_size": batch_size,
     }
     overrides = [f"decode.{name}={value}" for name, value in flags.items() if value is not None]

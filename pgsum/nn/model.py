@@ -10,7 +10,12 @@ from torch.nn import functional as F
 
 from pgsum.nn.decoder import Decoder, DecoderOutput, DecoderState, EncodedSource
 from pgsum.nn.loss import Loss, summed_log_prob
-from pgsum.nn.pointer import copy_log_probs, extended_log_probs_, first_positions
+from pgsum.nn.pointer import (
+    copy_log_probs,
+    extended_log_probs_,
+    first_positions,
+    only_supported_,
+)
 
 
 class PointerGenerator(nn.Module):
@@ -127,17 +132,29 @@ class PointerGenerator(nn.Module):
 
     @torch.no_grad()
     def step(
-        self, last_ids: Int[Tensor, " rows"], state: DecoderState
+        self,
+        last_ids: Int[Tensor, " rows"],
+        state: DecoderState,
+        *,
+        copy_bias: float = 0.0,
+        needing_support: Int[Tensor, " ids"] | None = None,
     ) -> tuple[Float[Tensor, "rows extended_vocab"], DecoderOutput, DecoderState]:
-        """One step of search: log P over the extended vocabulary, and the next state."""
+        """One step of search: log P over the extended vocabulary, and the next state.
+
+        `copy_bias` is subtracted from the gate's logit, the one that is handed back, too. Of the
+        words `needing_support` those that a source has can be generated alone; none may be special.
+        """
         source = state.source
         output, following = self.decoder(self.embed(last_ids[:, None]), state)
+        output = output._replace(gate=output.gate - copy_bias)
         # Few rows times a large vocabulary is quicker as a product from the left: the table lies
         # word by word. It has room for the OOVs from the start.
         table = output.features.new_empty(self.vocab_size + source.max_source_oovs, len(last_ids))
         scores = table[: self.vocab_size]
         torch.mm(self.projection.weight, output.features[:, 0].T, out=scores)
         scores.add_(self.projection.bias[:, None])
+        if needing_support is not None:
+            only_supported_(table.T, needing_support, source.extended_ids, source.mask)
         log_probs = extended_log_probs_(
             table.T,
             output.attention[:, 0],

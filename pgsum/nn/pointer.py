@@ -5,7 +5,7 @@ Everything is in log space; training never builds the mixture over the extended 
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -52,6 +52,26 @@ def log_normaliser(scores: Float[Tensor, "rows vocab"]) -> Float[Tensor, " rows"
     parts = scores.split(max(1, _BLOCK // len(scores)), dim=1)
     sums = [torch.exp_(part - largest[:, None]).sum(1) for part in parts]
     return largest + torch.stack(sums).sum(0).log()
+
+
+def only_supported_(
+    table: Float[Tensor, "rows extended_vocab"],
+    needing_support: Int[Tensor, " ids"],
+    source_extended_ids: Int[Tensor, "documents source"],
+    source_mask: Bool[Tensor, "documents source"],
+) -> Float[Tensor, "rows extended_vocab"]:
+    """Writes minus infinity over the scores of words that need support and that a row's document
+    does not have.
+
+    The softmax that follows renormalises what is left. Several rows may read one document.
+    """
+    words = torch.where(source_mask, source_extended_ids, source_extended_ids[:, :1])
+    scores = table.unflatten(0, (len(words), -1))
+    words = words[:, None].expand(-1, scores.shape[1], -1)
+    in_source = scores.gather(2, words)
+    table.index_fill_(1, needing_support, -torch.inf)
+    scores.scatter_(2, words, in_source)
+    return table
 
 
 def extended_log_probs_(

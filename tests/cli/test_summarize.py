@@ -70,6 +70,32 @@ def test_options_reach_the_search(summarize):
     assert tokens("--max-tokens", "2", "--set", "decode.max_tokens=1") == tokens("--max-tokens=2")
 
 
+def test_faithful_says_no_name_that_the_document_lacks(summarize, monkeypatch):
+    """Were every word a name, nothing else could be said than what the document has."""
+
+    def words(*options: str) -> set[str]:
+        return {word.lower() for word in json.loads(summarize("a.txt", *options).out)["tokens"]}
+
+    def every_id(vocab, casing):
+        return list(range(4, len(vocab)))
+
+    monkeypatch.setattr("pgsum.summarizer.ids_needing_support", every_id)
+    options = ["--jsonl", "--set", "decode.copy_bias=-9", "--min-tokens=6"]
+    of_document = set(TEXTS[0].lower().replace(".", " .").split())
+    assert not words(*options) <= of_document
+    for faithful in (["--faithful"], ["--set", "decode.faithful=true"]):
+        assert words(*options, *faithful) <= of_document
+
+
+def test_a_bias_towards_copying_shows_in_what_is_copied(summarize):
+    def copied(bias: int) -> list[bool]:
+        done = summarize("a.txt", "--jsonl", "--set", f"decode.copy_bias={bias}")
+        return json.loads(done.out)["copied"]
+
+    assert all(copied(9))
+    assert not any(copied(-9))
+
+
 def test_the_n_best_are_lines_without_jsonl(summarize):
     assert len(summarize("a.txt", "--n-best", "3").out.splitlines()) == 3
 

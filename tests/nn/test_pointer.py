@@ -15,6 +15,7 @@ from pgsum.nn.pointer import (
     first_positions,
     log_normaliser,
     mixed_log_probs,
+    only_supported_,
 )
 
 
@@ -147,6 +148,32 @@ def test_the_log_normaliser_is_that_of_a_softmax_of_any_size_and_layout(monkeypa
         scores = 300 * torch.randn(columns, 3, dtype=torch.float64)
         for table in (scores.T, scores.T.contiguous()):
             torch.testing.assert_close(log_normaliser(table), table.logsumexp(1))
+
+
+@given(sources(), st.sets(st.integers(4, 6)), st.integers(1, 3))
+def test_a_word_that_needs_support_is_generated_only_where_the_source_has_it(drawn, needing, beam):
+    """And the others share what it had: with the mixture all still sums to 1."""
+    seed, vocab, oovs, rows = drawn
+    needing = {word for word in needing if word < vocab}
+    read = [row for row in rows for _ in range(beam)]
+    p_vocab, attention, p_gen = draw_distributions(seed, len(read), vocab, [*map(len, read)])
+    source, mask = padded(rows), torch.tensor([[i < len(row) for i in range(6)] for row in rows])
+    mask = mask[:, : source.shape[1]]
+    table = functional.pad(p_vocab.log(), (0, oovs))
+    ids = torch.tensor(sorted(needing), dtype=torch.long)
+    # Padding is no support, whatever it is filled with.
+    only_supported_(table, ids, source.masked_fill(~mask, 5), mask)
+    found = extended_log_probs_(
+        table, attention, p_gen.logit(), source, first_positions(source), vocab
+    ).exp()
+    torch.testing.assert_close(found.sum(1), torch.ones(len(read)).double())
+    for i, row in enumerate(read):
+        allowed = torch.tensor([word not in needing or word in row for word in range(vocab)])
+        kept = torch.where(allowed, p_vocab[i], 0)
+        torch.testing.assert_close(
+            found[i], mixture(kept / kept.sum(), attention[i], p_gen[i], row, oovs)
+        )
+        assert (found[i, :vocab][~allowed] == 0).all()
 
 
 def test_gradients_of_the_gold_words_share_are_right():

@@ -168,9 +168,18 @@ def attend(
 
 
 def steps(
-    model: PointerGenerator, config: ModelConfig, source: Source, reads: Sequence[int]
+    model: PointerGenerator,
+    config: ModelConfig,
+    source: Source,
+    reads: Sequence[int],
+    *,
+    copy_bias: float = 0.0,
+    needing_support: Sequence[int] = (),
 ) -> list[TextbookStep]:
-    """What follows each of the `reads`, ids of the fixed vocabulary."""
+    """What follows each of the `reads`, ids of the fixed vocabulary.
+
+    A word that needs support is generated only where the source has it.
+    """
     decoder = model.decoder
     states, ends = read(model, config, source)
     layers = cross(model, config, ends)
@@ -204,9 +213,13 @@ def steps(
         if config.output_activation:
             features = features.tanh()
         scores = linear(model.projection, features).exp()
+        for word in needing_support:
+            if word not in source.source_extended_ids:
+                scores[word] = 0
         p_gen = torch.ones((), dtype=context.dtype)
         if config.pointer:  # See et al. 2017, eq. 8
-            p_gen = linear(decoder.gate, torch.cat([context, asks(), x]))[0].sigmoid()
+            gate = linear(decoder.gate, torch.cat([context, asks(), x]))[0]
+            p_gen = (gate - copy_bias).sigmoid()
         p_final = mixture(
             scores / scores.sum(),
             attention,

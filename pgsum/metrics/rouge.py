@@ -5,7 +5,6 @@ score equals its own. What it leaves to the caller is decided here: words, stems
 references. Knows strings and single examples; means and intervals are `bootstrap`'s.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -14,6 +13,7 @@ from itertools import chain
 from multiprocessing import get_context
 from os import cpu_count
 from signal import SIG_IGN, SIGINT, signal
+from statistics import fmean
 from typing import NamedTuple
 
 from rouge_score.rouge_scorer import RougeScorer
@@ -22,14 +22,13 @@ from rouge_score.scoring import fmeasure
 import pgsum
 from pgsum.errors import ConfigError, PgsumError
 from pgsum.metrics.lcs import lcs_length, union_lcs_length
-from pgsum.metrics.tokens import STEMMERS, TOKENIZERS, tokens
-from pgsum.text.sentences import split_sentences
+from pgsum.metrics.stemming import STEMMERS
+from pgsum.metrics.tokens import TOKENIZERS, summary_sentences, text_lines, tokens
 
 METRICS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 SENTENCES = ("rule", "newline")
+MULTI = ("max", "mean", "jackknife")
 
-# Sentence breaks of PEGASUS, of PreSumm, and of See et al.'s files.
-_MARKER = re.compile("<n>|<q>|</?s>")
 # Below this, starting a second process takes longer than it saves.
 _PAIRS_PER_WORKER = 4000
 _CHUNK = 256
@@ -52,8 +51,14 @@ class Rouge:
 
     `stemmer` is `nltk` (rouge-score's Porter) with the tokenizer `rouge155` and `none` with the
     others, where not given; `char` goes with `none` only. `sentences` matters to rougeLsum:
-    `newline` is a sentence a line, as rouge-score has it; `rule` also takes the markers <n>, <q>,
-    <s> and </s> for line ends, and splits a text that has but one line by `split_sentences`.
+    `newline` is a sentence a line, as rouge-score has it; `rule` is that of `summary_sentences`.
+    `multi` says what becomes of the scores against several references: for each metric
+
+    - `max`: that with the highest F1, as in rouge-score;
+    - `mean`: their mean;
+    - `jackknife`: the mean, over leaving out each reference once, of the best of the others, as in
+      ROUGE-1.5.5 (Lin 2004, section 2.1). Where all texts have as many references, people's and
+      systems' scores can be compared so.
     """
 
     def __init__(
@@ -62,11 +67,13 @@ class Rouge:
         *,
         stemmer: str | None = None,
         sentences: str = "rule",
+        multi: str = "max",
     ) -> None:
         self.tokenizer = _one_of(TOKENIZERS, tokenizer, "ROUGE tokenizer")
         stemmer = stemmer or ("nltk" if tokenizer == "rouge155" else "none")
         self.stemmer = _one_of(STEMMERS, stemmer, "ROUGE stemmer")
         self.sentences = _one_of(SENTENCES, sentences, "way to find sentences for ROUGE")
+        self.multi = _one_of(MULTI, multi, "way to score against several references")
         if tokenizer == "char" and stemmer != "none":
             raise ConfigError(
                 f"The ROUGE tokenizer char takes single characters, which the stemmer {stemmer} "
@@ -75,12 +82,21 @@ class Rouge:
             )
 
     def score(self, prediction: str, references: Sequence[str]) -> Scores:
-        """For each metric, the score against the reference with the highest F1, as in rouge-score.
+        """The score against all `references`, by `multi`; an empty text scores 0.
 
-        An empty text scores 0. ValueError if there are no references.
+        ValueError if there are no references.
         """
-        each = [self._score(prediction, reference) for reference in references]
-        return {metric: max((s[metric] for s in each), key=lambda s: s.f) for metric in METRICS}
+        return self.combine(self.score_references(prediction, references))
+
+    def score_references(self, prediction: str, references: Sequence[str]) -> list[Scores]:
+        """The score against each of `references` alone."""
+        return [self._score(prediction, reference) for reference in references]
+
+    def combine(self, each: Sequence[Scores]) -> Scores:
+        """One score of those against each reference; ValueError if there are none."""
+        if not each:
+            raise ValueError("The list of references is empty.")
+        return {metric: self._combine([scores[metric] for scores in each]) for metric in METRICS}
 
     def score_all(
         self,
@@ -90,7 +106,21 @@ class Rouge:
         workers: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Scores]:
-        """The score of each prediction, in order, whatever the number of processes.
+        """`score` of each prediction; the rest is as in `score_all_references`."""
+        each = self.score_all_references(
+            predictions, references, workers=workers, progress=progress
+        )
+        return [self.combine(scores) for scores in each]
+
+    def score_all_references(
+        self,
+        predictions: Sequence[str],
+        references: Sequence[Sequence[str]],
+        *,
+        workers: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[list[Scores]]:
+        """`score_references` of each prediction, in order, whatever the number of processes.
 
         `workers` is as many as there are cores where not given, and fewer for few pairs.
         `progress` is called now and then with the pairs done and their number.
@@ -99,7 +129,7 @@ class Rouge:
         most = len(pairs) // _PAIRS_PER_WORKER
         workers = max(1, min(workers or cpu_count() or 1, most))
         chunks = [pairs[i : i + _CHUNK] for i in range(0, len(pairs), _CHUNK)]
-        scores: list[Scores] = []
+        scores: list[list[Scores]] = []
         # Spawned, not forked: the caller may hold a model and its threads. Ctrl-C is the caller's.
         pool = (
             ProcessPoolExecutor(workers, get_context("spawn"), signal, (SIGINT, SIG_IGN))
@@ -124,14 +154,10 @@ class Rouge:
 
     def lines(self, text: str) -> list[str]:
         """The sentences of `text` for rougeLsum; none of them is empty."""
-        if self.sentences == "rule":
-            text = _MARKER.sub("\n", text)
-            if "\n" not in text.strip():
-                return split_sentences(text)
-        return [line for line in text.split("\n") if line]
+        return summary_sentences(text) if self.sentences == "rule" else text_lines(text)
 
     def tokenize(self, text: str) -> list[str]:
-        """The words that are compared (what rouge-score asks of a tokenizer)."""
+        """The words that are compared."""
         return tokens(text, tokenizer=self.tokenizer, stemmer=self.stemmer)
 
     def signature(self, references: Sequence[Sequence[str]], *, trials: int, seed: int) -> str:
@@ -140,8 +166,8 @@ class Rouge:
         fields = {
             "n": len(references),
             "nrefs": f"{min(counts)}-{max(counts)}" if len(counts) > 1 else max(counts, default=0),
-            "multi": "max",
-            "tok": self.tokenizer,
+            "multi": self.multi,
+            "tok": f"jieba-{version('jieba')}" if self.tokenizer == "jieba" else self.tokenizer,
             "stem": self.stemmer,
             "sent": "newline(pgsum-rule)" if self.sentences == "rule" else "newline",
             "lower": "yes",
@@ -154,24 +180,46 @@ class Rouge:
         }
         return "|".join(["ROUGE", *(f"{name}:{value}" for name, value in fields.items())])
 
-    def _score_chunk(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[Scores]:
-        return [self.score(prediction, references) for prediction, references in pairs]
+    def _score_chunk(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[list[Scores]]:
+        return [self.score_references(*pair) for pair in pairs]
+
+    def _combine(self, scores: Sequence[Score]) -> Score:
+        if self.multi == "mean":
+            return _mean(scores)
+        if self.multi == "max" or len(scores) == 1:
+            return _best(scores)
+        return _mean([_best([*scores[:i], *scores[i + 1 :]]) for i in range(len(scores))])
 
     def _score(self, prediction: str, reference: str) -> Scores:
-        prediction_lines, reference_lines = self.lines(prediction), self.lines(reference)
-        ngrams = RougeScorer(["rouge1", "rouge2"], tokenizer=self).score(
-            "\n".join(reference_lines), "\n".join(prediction_lines)
-        )
-        predicted = [self.tokenize(line) for line in prediction_lines]
-        expected = [self.tokenize(line) for line in reference_lines]
+        predicted = [self.tokenize(line) for line in self.lines(prediction)]
+        expected = [self.tokenize(line) for line in self.lines(reference)]
         all_predicted, all_expected = list(chain(*predicted)), list(chain(*expected))
         lengths = len(all_predicted), len(all_expected)
+        ngrams = _NGRAMS.score(all_expected, all_predicted)
         return {
             "rouge1": Score(*ngrams["rouge1"]),
             "rouge2": Score(*ngrams["rouge2"]),
             "rougeL": _lcs_score(lcs_length(all_expected, all_predicted), *lengths),
             "rougeLsum": _lcs_score(union_lcs_length(expected, predicted), *lengths),
         }
+
+
+class _Words:
+    """To rouge-score a tokenizer, of texts that are words already."""
+
+    def tokenize(self, words: list[str]) -> list[str]:
+        return words
+
+
+_NGRAMS = RougeScorer(["rouge1", "rouge2"], tokenizer=_Words())
+
+
+def _best(scores: Sequence[Score]) -> Score:
+    return max(scores, key=lambda score: score.f)
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    return Score(*(fmean(values) for values in zip(*scores, strict=True)))
 
 
 def _lcs_score(hits: int, predicted: int, expected: int) -> Score:

@@ -1,20 +1,24 @@
-"""The words that ROUGE compares, and how much of a text they leave out.
+"""The words and sentences that scores compare, and how much of a text the words leave out.
 
 Apart from `pgsum.text.tokenize` on purpose: a score must not move when the model's words do.
 `rouge155` is what ROUGE-1.5.5 and rouge-score do, and sees nothing but a-z and 0-9; `unicode` keeps
-words of any script; `char` does too, but takes scripts without blanks character by character.
+words of any script; `char` does too, but takes scripts without blanks character by character;
+`jieba` takes Chinese word by word, by the package of that name.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from functools import cache, lru_cache
+import warnings
+from collections.abc import Callable, Iterable
+from functools import cache
 
 import regex
-from nltk.stem.porter import PorterStemmer
 
-TOKENIZERS = ("rouge155", "unicode", "char")
-STEMMERS = ("nltk", "none")
+from pgsum.errors import ConfigError
+from pgsum.metrics.stemming import stems
+from pgsum.text.sentences import split_sentences
+
+TOKENIZERS = ("rouge155", "unicode", "char", "jieba")
 
 _ROUGE155 = re.compile("[a-z0-9]+")
 _UNBLANKED = (
@@ -24,20 +28,42 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]++")
 _WORD_OR_CHAR = regex.compile(
     rf"[{_UNBLANKED}]\p{{M}}*+|[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNBLANKED}]]++", regex.VERSION1
 )
+_HAN = regex.compile(r"\p{Han}")
 _NO_LETTERS = regex.compile(r"\P{L}++")
+# Sentence breaks of PEGASUS, of PreSumm, and of See et al.'s files.
+_MARKER = re.compile("<n>|<q>|</?s>")
 
 
 def tokens(text: str, *, tokenizer: str, stemmer: str) -> list[str]:
-    """The lower-cased, stemmed words of `text`, by one of `TOKENIZERS` and one of `STEMMERS`."""
+    """The lower-cased, stemmed words of `text`, by one of `TOKENIZERS` and one of `STEMMERS`.
+
+    ConfigError where the tokenizer's package is missing.
+    """
     if tokenizer == "rouge155":
         words: list[str] = _ROUGE155.findall(text.lower())
     else:
-        pattern = _WORD if tokenizer == "unicode" else _WORD_OR_CHAR
-        words = pattern.findall(unicodedata.normalize("NFC", text.lower()))
-    if stemmer == "none":
-        return words
-    # Short words stay as they are, as in ROUGE-1.5.5 and rouge-score.
-    return [_stem(word) if len(word) > 3 else word for word in words]
+        normal = unicodedata.normalize("NFC", text.lower())
+        words = (_WORD_OR_CHAR if tokenizer == "char" else _WORD).findall(normal)
+        if tokenizer == "jieba":
+            cut = _jieba()  # which would part "café"
+            words = [
+                part for word in words for part in (cut(word) if _HAN.search(word) else [word])
+            ]
+    return stems(words, stemmer)
+
+
+def summary_sentences(text: str) -> list[str]:
+    """The sentences of a summary, none of them empty: its lines, or, of one line, by rule.
+
+    The markers <n>, <q>, <s> and </s> end a line, too.
+    """
+    text = _MARKER.sub("\n", text)
+    return text_lines(text) if "\n" in text.strip() else split_sentences(text)
+
+
+def text_lines(text: str) -> list[str]:
+    """The lines of `text` as rouge-score parts them, but for those that are empty."""
+    return [line for line in text.split("\n") if line]
 
 
 def letters_lost(text: str) -> tuple[int, int]:
@@ -55,13 +81,20 @@ def tokenizer_for(texts: Iterable[str]) -> str:
     return "char" if 2 * lost > letters else "rouge155"
 
 
-@lru_cache(maxsize=2**18)
-def _stem(word: str) -> str:
-    # Stemming takes most of rouge-score's time, and a corpus has few distinct words.
-    stem: str = _porter().stem(word)
-    return stem
-
-
 @cache
-def _porter() -> PorterStemmer:
-    return PorterStemmer()
+def _jieba() -> Callable[[str], list[str]]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # written for older Pythons, it is warned of
+            from jieba import Tokenizer
+    except ImportError as error:
+        raise ConfigError(
+            "The ROUGE tokenizer jieba needs the package jieba, which is not installed.",
+            hint="run pip install 'pgsum[zh]', or use the tokenizer char",
+        ) from error
+    cutter = Tokenizer()
+    # Its own way to begin reads what any program may have left in the folder of temporary files.
+    cutter.FREQ, cutter.total = cutter.gen_pfdict(cutter.get_dict_file())
+    cutter.initialized = True
+    cut: Callable[[str], list[str]] = cutter.lcut
+    return cut

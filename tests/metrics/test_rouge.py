@@ -1,10 +1,13 @@
+import json
+
 import pytest
+from golden.make_rouge_pairs import PAIRS, pairs
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from pgsum.errors import ConfigError
-from pgsum.metrics.rouge import METRICS, Rouge, Score
+from pgsum.metrics.rouge import METRICS, MULTI, Rouge, Score
 
 # prediction, reference, F1 of rouge1, rouge2, rougeL, rougeLsum: what anybody can check by hand
 DEGENERATE = [
@@ -72,6 +75,23 @@ def test_own_sentences_are_to_rouge_score_as_lines(prediction, references):
     assert ours.score(prediction, references) == theirs
 
 
+FROZEN = [json.loads(line) for line in PAIRS.read_text(encoding="ascii").splitlines()]
+
+
+@pytest.mark.parametrize("sentences", ["newline", "rule"])
+def test_500_frozen_pairs_have_the_scores_that_rouge_score_gave_them(sentences):
+    rouge = Rouge(sentences=sentences)
+    for row in FROZEN:
+        found = rouge.score(row["prediction"], [row["reference"]])
+        values = [value for metric in METRICS for value in found[metric]]
+        assert values == pytest.approx(row[sentences], rel=0, abs=1e-12), row
+
+
+def test_the_frozen_pairs_are_those_of_their_script():
+    assert len(FROZEN) == 500
+    assert [(row["kind"], row["prediction"], row["reference"]) for row in FROZEN] == list(pairs())
+
+
 @given(TEXTS, TEXTS)
 def test_without_a_stemmer_too_scores_equal_rouge_score(prediction, reference):
     ours = Rouge(stemmer="none", sentences="newline").score(prediction, [reference])
@@ -115,9 +135,47 @@ def test_the_best_reference_is_taken_for_each_metric_apart():
     assert best["rouge2"] == order["rouge2"] != words["rouge2"]
 
 
-def test_no_reference_at_all_is_an_error():
+SEVERAL = ["a x", "a b", "c d"]  # F1 of "a b": 1/2, 1, 0 by words, 0, 1, 0 by pairs
+
+
+@pytest.mark.parametrize(
+    ("multi", "references", "rouge1", "rouge2"),
+    [
+        ("max", SEVERAL, 1, 1),
+        ("mean", SEVERAL, 1 / 2, 1 / 3),
+        ("jackknife", SEVERAL, (1 + 1 / 2 + 1) / 3, 2 / 3),  # without the 1st, 2nd, 3rd
+        ("jackknife", SEVERAL[:2], (1 + 1 / 2) / 2, 1 / 2),
+        ("max", SEVERAL[:1], 1 / 2, 0),
+        ("mean", SEVERAL[:1], 1 / 2, 0),
+        ("jackknife", SEVERAL[:1], 1 / 2, 0),  # nothing can be left out
+    ],
+)
+def test_scores_against_several_references_become_one(multi, references, rouge1, rouge2):
+    found = Rouge(multi=multi).score("a b", references)
+    assert (found["rouge1"].f, found["rouge2"].f) == pytest.approx((rouge1, rouge2))
+
+
+@pytest.mark.parametrize("multi", ["mean", "jackknife"])
+def test_of_several_references_the_mean_is_of_precision_and_recall_too(multi):
+    found = Rouge(multi=multi).score("a b", ["a b c d", "a x"])["rouge1"]
+    assert found == pytest.approx(((1 + 1 / 2) / 2, (1 / 2 + 1 / 2) / 2, (2 / 3 + 1 / 2) / 2))
+
+
+def test_each_reference_has_its_own_score():
+    rouge = Rouge(multi="jackknife")
+    each = rouge.score_references("a b", SEVERAL)
+    assert each == [rouge.score("a b", [reference]) for reference in SEVERAL]
+    assert rouge.combine(each) == rouge.score("a b", SEVERAL)
+    assert rouge.score_all_references(["a b", "c"], [SEVERAL, ["c"]]) == [
+        each,
+        [rouge.score("c", ["c"])],
+    ]
+
+
+@pytest.mark.parametrize("multi", MULTI)
+def test_no_reference_at_all_is_an_error(multi):
     with pytest.raises(ValueError, match="empty"):
-        Rouge().score("a", [])
+        Rouge(multi=multi).score("a", [])
 
 
 @pytest.mark.parametrize("marker", ["<n>", "<q>", "</s>", "</s> <s>", "\n", "\r\n"])
@@ -180,10 +238,14 @@ def test_scoring_imports_no_torch():
     [
         (
             {"tokenizer": "jiebo"},
-            "'jiebo' is no ROUGE tokenizer; there are rouge155, unicode, char",
+            "'jiebo' is no ROUGE tokenizer; there are rouge155, unicode, char, jieba",
         ),
-        ({"stemmer": "snow"}, "'snow' is no ROUGE stemmer; there are nltk, none"),
+        ({"stemmer": "snow"}, "'snow' is no ROUGE stemmer; there are nltk, rouge155, none"),
         ({"sentences": "nltk"}, "'nltk' is no way to find sentences for ROUGE"),
+        (
+            {"multi": "best"},
+            "'best' is no way to score against several references; there are max, mean, jackknife",
+        ),
         (
             {"tokenizer": "char", "stemmer": "nltk"},
             "char takes single characters.*nltk cannot stem",
@@ -213,7 +275,11 @@ def test_the_signature_says_how_the_scores_were_counted():
         ({"references": [["a", "b"], ["c"]]}, "nrefs:1-2"),
         ({"references": [["a", "b"], ["c", "d"]]}, "nrefs:2"),
         ({"tokenizer": "unicode", "stemmer": "nltk"}, "tok:unicode"),
+        ({"tokenizer": "jieba"}, "tok:jieba-0.42.1"),
+        ({"stemmer": "rouge155"}, "stem:rouge155"),
         ({"stemmer": "none"}, "stem:none"),
+        ({"multi": "mean"}, "multi:mean"),
+        ({"multi": "jackknife"}, "multi:jackknife"),
         ({"sentences": "newline"}, "sent:newline"),
         ({"trials": 10}, "ci:bs10,seed12345"),
         ({"seed": 1}, "ci:bs1000,seed1"),
@@ -222,3 +288,29 @@ def test_the_signature_says_how_the_scores_were_counted():
 def test_any_change_of_setting_changes_the_signature(change, field):
     usual, changed = signature().split("|"), signature(**change).split("|")
     assert field in set(changed) - set(usual)
+
+
+def test_another_version_changes_the_signature(monkeypatch):
+    monkeypatch.setattr("pgsum.metrics.rouge.version", lambda package: f"{package}'s next")
+    monkeypatch.setattr("pgsum.__version__", "9.9")
+    assert signature().endswith("|impl:rouge-score rouge-score's next|pgsum:9.9")
+
+
+def test_every_field_of_the_signature_is_known():
+    """The fields that say how, not by what, have one value each: nothing sets them."""
+    fields = [field.split(":")[0] for field in signature().split("|")[1:]]
+    known = "n nrefs multi tok stem sent lower unk detok agg ci impl pgsum"
+    assert " ".join(fields) == known
+
+
+def test_with_the_stemmer_of_rouge155_irregular_forms_are_one():
+    texts = "the children took better homes", ["the child takes good homes"]
+    old = Rouge(stemmer="rouge155").score(*texts)
+    assert old["rouge1"].f == pytest.approx(4 / 5)  # "better" is of "well", too, and that counts
+    assert Rouge().score(*texts)["rouge1"].f == pytest.approx(2 / 5)
+
+
+def test_chinese_is_compared_word_by_word_where_jieba_is_asked_for():
+    scores = Rouge("jieba").score("今天发布iPhone", ["明天召回iPhone"])
+    assert scores["rouge1"].f == pytest.approx(1 / 3)
+    assert Rouge("jieba").score("今天发布。", ["今天，发布"])["rouge2"].f == 1

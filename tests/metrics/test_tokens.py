@@ -1,9 +1,20 @@
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.tokenizers import DefaultTokenizer
 
-from pgsum.metrics.tokens import letters_lost, tokenizer_for, tokens
+from pgsum.errors import ConfigError
+from pgsum.metrics.tokens import _jieba as cut_by_jieba
+from pgsum.metrics.tokens import (
+    letters_lost,
+    summary_sentences,
+    text_lines,
+    tokenizer_for,
+    tokens,
+)
 
 PARITY = DefaultTokenizer(use_stemmer=True)
 
@@ -22,6 +33,8 @@ def test_rouge155_words_and_stems_equal_rouge_score(text):
         ("char", "2010年4～8月,iPhone发布", ["2010", "年", "4", "8", "月", "iphone", "发", "布"]),
         ("char", "ラーメンをたべる", list("ラーメンをたべる")),
         ("char", "ภาษาที่", ["ภ", "า", "ษ", "า", "ที่"]),  # marks stay with their letter
+        ("jieba", "我来到北京清华大学。", ["我", "来到", "北京", "清华大学"]),
+        ("jieba", "Café, 今天发布 iPhone!", ["café", "今天", "发布", "iphone"]),
         ("unicode", "हिन्दी भाषा", ["हिन्दी", "भाषा"]),
         ("char", "Привет, мир", ["привет", "мир"]),
     ],
@@ -32,9 +45,43 @@ def test_words_of_each_tokenizer(tokenizer, text, expected):
 
 @given(st.text())
 def test_unicode_and_char_drop_no_letter(text):
-    for tokenizer in ("unicode", "char"):
+    for tokenizer in ("unicode", "char", "jieba"):
         kept = "".join(tokens(text, tokenizer=tokenizer, stemmer="none"))
         assert letters_lost(kept)[1] == letters_lost(text)[1]
+
+
+def test_without_jieba_its_tokenizer_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    cut_by_jieba.cache_clear()
+    with pytest.raises(ConfigError, match=r"needs the package jieba.*'pgsum\[zh\]'"):
+        tokens("今天", tokenizer="jieba", stemmer="none")
+
+
+def test_jieba_is_not_imported_before_it_is_asked_for():
+    program = (
+        "import sys; from pgsum.metrics.tokens import tokens;"
+        "tokens('今天', tokenizer='char', stemmer='none'); sys.exit('jieba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n", []),
+        ("One. Two.", ["One.", "Two."]),
+        ("One. Two.\nThree.", ["One. Two.", "Three."]),
+        ("one <n> two", ["one ", " two"]),
+        ("one <q>two</s> <s>three", ["one ", "two", " ", "three"]),
+    ],
+)
+def test_sentences_of_a_summary_are_its_lines_or_else_found_by_rule(text, expected):
+    assert summary_sentences(text) == expected
+
+
+def test_lines_are_those_of_rouge_score():
+    assert text_lines("one\r\n\ntwo\u2028three\n") == ["one\r", "two\u2028three"]
 
 
 @pytest.mark.parametrize(

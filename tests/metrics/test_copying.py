@@ -3,7 +3,15 @@ import sys
 
 import pytest
 
-from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
+from pgsum.metrics.copying import (
+    Health,
+    Share,
+    duplicate_ngrams,
+    health,
+    novelty,
+    oovs_produced,
+    repetition,
+)
 
 VOCAB = {"interface", "to", "the", "a", "perl", ","}
 
@@ -67,6 +75,75 @@ def test_a_duplicate_is_an_ngram_that_stood_in_the_text_before(text, n, found, t
 def test_scripts_without_blanks_repeat_characters():
     assert duplicate_ngrams("今天今天", 1) == Share(0, 1)
     assert duplicate_ngrams("今天今天", 2, tokenizer="char") == Share(1, 3)
+
+
+DOCUMENT = "The cat sat down. It slept, and the cat dreamt."
+
+
+@pytest.mark.parametrize(
+    ("summary", "novel"),
+    [
+        # Of one, two, three and four words, those that the document lacks, and all there are.
+        ("The cat slept.", [(0, 3), (1, 2), (1, 1), (0, 0)]),
+        ("the CAT sat down", [(0, 4), (0, 3), (0, 2), (0, 1)]),  # four words have one 4-gram
+        ("down it slept and", [(0, 4), (0, 3), (0, 2), (0, 1)]),  # across sentences
+        ("dog dog cat", [(2, 3), (2, 2), (1, 1), (0, 0)]),  # each time it is said
+        ("cats", [(1, 1), (0, 0), (0, 0), (0, 0)]),  # nothing is stemmed
+        ("", [(0, 0)] * 4),
+        ("!", [(0, 0)] * 4),
+    ],
+)
+def test_a_novel_ngram_is_one_that_the_document_lacks(summary, novel):
+    assert novelty(summary, DOCUMENT).ngrams == tuple(Share(*share) for share in novel)
+
+
+def test_to_an_empty_document_all_is_novel():
+    assert novelty("a b", "").ngrams[:2] == (Share(2, 2), Share(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("summary", "found", "total"),
+    [
+        ("the cat sat down", 1, 1),  # neither case nor full stop counts
+        ("the cat sat down .\nit slept and the cat dreamt .", 2, 2),
+        ("The cat sat down. It slept.", 1, 2),  # a part of a sentence is none
+        ("the cat sat down it slept and the cat dreamt", 0, 1),  # nor are two
+        ("the cat sat <q> the cat sat down", 1, 2),
+        ("!\nthe cat sat down", 1, 1),  # what has no words is no sentence
+        ("", 0, 0),
+    ],
+)
+def test_a_copied_sentence_is_one_of_the_document(summary, found, total):
+    assert novelty(summary, DOCUMENT).copied_sentences == Share(found, total)
+
+
+def test_novelty_is_by_characters_where_that_is_asked_for():
+    by_char = novelty("今天召回", "今天发布。明天召回。", tokenizer="char")
+    assert by_char.ngrams[:3] == (Share(0, 4), Share(0, 3), Share(1, 2))
+    assert novelty("今天召回", "今天发布。明天召回。").ngrams[0] == Share(1, 1)
+
+
+def test_repetition_is_of_ngrams_and_of_sentences():
+    found = repetition("the cat sat\nThe cat sat.\nit slept\n!\n!")
+    assert found.sentences == Share(1, 3)
+    assert found.ngrams == (Share(3, 8), Share(2, 7), Share(1, 6), Share(0, 5))
+    assert repetition("") == ((Share(0, 0),) * 4, Share(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The cat sat down.", Health(False, False, False)),
+        (" \n", Health(True, False, False)),
+        ("a b c a b c", Health(False, True, False)),
+        ("a b c a b", Health(False, False, False)),
+        ("the [UNK] sat", Health(False, False, True)),
+        ("the <unk> sat", Health(False, False, True)),
+        ("the unk sat", Health(False, False, False)),
+    ],
+)
+def test_health(text, expected):
+    assert health(text) == expected
 
 
 def test_neither_imports_torch():

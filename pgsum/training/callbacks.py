@@ -1,4 +1,4 @@
-"""What happens around the steps: progress, scores by real search, the best bundle, the log.
+"""What happens around the steps: progress, scores by real search, the best bundle, the logs.
 
 What a person should see is handed to callables; nothing here prints.
 """
@@ -7,20 +7,22 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import Any, Protocol, runtime_checkable
 
 import pytorch_lightning as pl
 import torch
+from pytorch_lightning.loggers import TensorBoardLogger
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 from torch import Tensor
 
 from pgsum.data.batch import Batch
 from pgsum.data.records import Pair
-from pgsum.errors import ModelError
+from pgsum.errors import ConfigError, ModelError
+from pgsum.explain.curves import write_curves
 from pgsum.metrics.rouge import METRICS, Rouge
 from pgsum.summarizer import Summarizer
 
@@ -80,6 +82,50 @@ class MetricsFile(Logger):
 
     def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: the settings are in config.yaml."""
+
+
+class EventFiles(TensorBoardLogger):
+    """What metrics.jsonl holds as event files for TensorBoard, under the same steps."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, name="", version="", default_hp_metric=False)
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        values = {name: value for name, value in metrics.items() if name != "epoch"}
+        super().log_metrics(values, (step or 0) + 1)
+
+
+class Curves(pl.Callback):
+    """curves.html, drawn anew after each validation and at the end, however that comes.
+
+    A page that cannot be written ends no training: `say` is told, once.
+    """
+
+    def __init__(self, metrics: Path, *, metric: str, say: Say) -> None:
+        self.metrics = metrics
+        self.metric = metric
+        self.say = say
+        self.said = False
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.draw()
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.draw()
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        try:
+            write_curves(self.metrics, metric=self.metric)
+        except ConfigError as error:
+            if not self.said:
+                self.say(f"note: no curves of this training: {error}")
+            self.said = True
 
 
 class TrainingProgress(pl.Callback):

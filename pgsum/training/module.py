@@ -99,6 +99,7 @@ class TrainingModule(pl.LightningModule):
         if (self.global_step + 1) % self.log_every == 0:
             norms = [p.grad.norm() for p in self.parameters() if p.grad is not None]
             self.log("grad_norm", torch.stack(norms).norm())
+            self.log("learning_rate", optimizer.param_groups[0]["lr"])
 
     def configure_optimizers(self) -> dict[str, object]:  # type: ignore[override]
         optimizer = build_optimizer(self.model, self.optim)

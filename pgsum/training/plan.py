@@ -1,15 +1,17 @@
 """What a training would do, found out without training."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
 
 from pgsum.build import build_model
-from pgsum.config import Config, ModelConfig
+from pgsum.config import Config, ModelConfig, TrainerConfig
 from pgsum.data.files import check_file
 from pgsum.data.prepare import prepare
 from pgsum.data.sources import Corpus, open_corpus
 from pgsum.data.vectors import WordVectors, read_vectors
+from pgsum.errors import ConfigError
 from pgsum.nn.loss import SCORES_AT_A_TIME
 from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, report_nothing
@@ -26,6 +28,7 @@ def plan(
     """What `train` would do, without doing it; the corpus is read, for its figures."""
     run_dir = run_folder(config, out, overwrite=overwrite)
     check_embeddings(config.model)
+    check_tensorboard(config.trainer)
     corpus = read_corpus(config, report)
     prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
     vectors = read_embeddings(config.model, prepared.vocab)
@@ -59,6 +62,16 @@ def check_embeddings(model: ModelConfig) -> None:
     """Raises DataError where `model.embeddings` names no file: sooner than a corpus is read."""
     if model.embeddings is not None:
         check_file(Path(model.embeddings))
+
+
+def check_tensorboard(trainer: TrainerConfig) -> None:
+    """Raises ConfigError where `trainer.tensorboard` asks for a package that is not there."""
+    if trainer.tensorboard and find_spec("tensorboard") is None:
+        raise ConfigError(
+            "trainer.tensorboard is true, but the package tensorboard is not installed.",
+            where="trainer.tensorboard",
+            hint="pip install tensorboard, or leave the setting out",
+        )
 
 
 def read_embeddings(model: ModelConfig, vocab: Vocab) -> WordVectors | None:

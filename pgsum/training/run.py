@@ -17,6 +17,7 @@ from pathlib import Path
 import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from pytorch_lightning.loggers import Logger
 from torch import nn
 
 import pgsum
@@ -32,6 +33,8 @@ from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
 from pgsum.summarizer import Summarizer
 from pgsum.training.callbacks import (
+    Curves,
+    EventFiles,
     MetricsFile,
     Report,
     Say,
@@ -43,7 +46,12 @@ from pgsum.training.callbacks import (
 from pgsum.training.card import model_card
 from pgsum.training.folder import make_run_folder, run_folder
 from pgsum.training.module import TrainingModule
-from pgsum.training.plan import check_embeddings, read_corpus, read_embeddings
+from pgsum.training.plan import (
+    check_embeddings,
+    check_tensorboard,
+    read_corpus,
+    read_embeddings,
+)
 
 # Of a model that training starts from, these may change without touching a weight.
 _FREE = ("name", "dropout", "coverage_weight", "embeddings")
@@ -90,6 +98,7 @@ def train(
         config = replace(config, model=model_config, text=start.config.text)
     run_folder(config, out, overwrite=overwrite)  # refused now rather than in the end
     check_embeddings(config.model)  # likewise
+    check_tensorboard(config.trainer)
     if config.trainer.threads is not None:
         torch.set_num_threads(config.trainer.threads)
     pl.seed_everything(config.trainer.seed, verbose=False)
@@ -195,6 +204,7 @@ class Run:
         settings = self.config.trainer
         checkpoints = self.run_dir / "ckpt"
         monitor = f"val_{settings.metric}"
+        metrics = MetricsFile(self.run_dir / "metrics.jsonl")
         callbacks: list[pl.Callback] = [
             self.progress,
             self.non_finite,
@@ -206,6 +216,7 @@ class Run:
                 say=self.say,
                 keep=self.keep,
             ),
+            Curves(metrics.path, metric=settings.metric, say=self.say),
             # Two, because `save_last` beside `save_top_k=1` keeps the best as the last.
             ModelCheckpoint(checkpoints, "last", enable_version_counter=False),
             ModelCheckpoint(
@@ -216,6 +227,9 @@ class Run:
             callbacks.append(
                 EarlyStopping(monitor, mode="max", patience=settings.patience, check_finite=True)
             )
+        loggers: list[Logger] = [metrics]
+        if settings.tensorboard:
+            loggers.append(EventFiles(self.run_dir / "tensorboard"))
         return pl.Trainer(
             accelerator=settings.accelerator,
             devices=1,
@@ -226,7 +240,7 @@ class Run:
             num_sanity_val_steps=0,
             gradient_clip_val=self.config.optim.clip_norm or None,
             log_every_n_steps=settings.log_every,
-            logger=MetricsFile(self.run_dir / "metrics.jsonl"),
+            logger=loggers,
             callbacks=callbacks,
             enable_progress_bar=False,
             enable_model_summary=False,

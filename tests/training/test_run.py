@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pgsum.training import callbacks, run
 from pgsum.training import folder as run_folders
 from pgsum.training import plan as planning
 from pgsum.training.folder import make_run_folder, run_folder
+from pgsum.training.module import learning_rate_share
 from pgsum.training.plan import plan
 from pgsum.training.run import same_architecture, train
 
@@ -89,6 +91,90 @@ def test_a_run_leaves_settings_vocabulary_metrics_checkpoints_and_a_bundle(corpu
     card = (result.model_dir / "README.md").read_text(encoding="utf-8")
     assert f"| rouge1 | {result.scores['rouge1']:.2f} |" in card
     assert "ROUGE|n:4|" in card
+
+
+def test_every_line_of_losses_has_the_rate_that_its_step_was_made_with(corpus, tmp_path):
+    config = tiny(corpus, "trainer.max_steps=6", "trainer.log_every=1", "optim.warmup_steps=3")
+    result = train(config, out=tmp_path / "run", say=lambda line: None)
+    rates = [line["learning_rate"] for line in metrics(result.run_dir) if "train_loss" in line]
+    shares = [learning_rate_share(config.optim, step, max_steps=6) for step in range(6)]
+    assert rates == pytest.approx([config.optim.lr * share for share in shares], rel=1e-5)
+
+
+def curves(folder: Path) -> list[list[str]]:
+    """What curves.html says of each point of each curve."""
+    html = (folder / "curves.html").read_text(encoding="utf-8")
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', html)
+    return [[text for *_, text in curve] for chart in json.loads(data[1]) for curve in chart]
+
+
+def test_curves_are_drawn_anew_at_each_validation_and_at_the_end(corpus, tmp_path):
+    """What the page knew when a validation was followed by a line on the screen."""
+    known: list[int] = []
+
+    def report(stage, done, total, detail="", seconds_left=None) -> None:
+        if done in (3, 5, 7):
+            known.append(len(curves(tmp_path / "run")[1]))
+
+    settings = ("trainer.max_steps=7", "trainer.validate_every=2", "trainer.log_every=1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(callbacks, "_SECONDS_BETWEEN_REPORTS", 0.0)
+        result = train(
+            tiny(corpus, *settings), out=tmp_path / "run", say=lambda line: None, report=report
+        )
+    assert known == [1, 2, 3]
+    logged = metrics(result.run_dir)
+    losses, validated = curves(result.run_dir)[:2]
+    for key, said in (("train_loss", losses), ("val_loss", validated)):
+        lines = [line for line in logged if key in line]
+        assert said == [f"{line[key]:,.6g} at step {line['step']}" for line in lines]
+    assert len(losses) == 7
+    assert len(validated) == 4
+
+
+def test_curves_that_cannot_be_written_are_said_once_and_end_nothing(corpus, tmp_path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise ConfigError("The file cannot be written: No space left on device.", where="there")
+
+    monkeypatch.setattr(callbacks, "write_curves", full)
+    said: list[str] = []
+    config = tiny(corpus, "trainer.max_steps=4", "trainer.validate_every=2")
+    result = train(config, out=tmp_path / "run", say=said.append)
+    assert result.stopped == "finished"
+    (note,) = [line for line in said if "curves" in line]
+    assert note.startswith("note: no curves of this training: The file cannot be written: No space")
+
+
+def test_tensorboard_is_told_what_metrics_jsonl_is_told(corpus, tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    config = tiny(corpus, "trainer.max_steps=4", "trainer.tensorboard=true")
+    result = train(config, out=tmp_path / "run", say=lambda line: None)
+    events = EventAccumulator(str(result.run_dir / "tensorboard"))
+    events.Reload()
+    for key in ("train_loss", "learning_rate", "val_rouge1"):
+        told = [(event.step, event.value) for event in events.Scalars(key)]
+        lines = [(line["step"], line[key]) for line in metrics(result.run_dir) if key in line]
+        assert told == [(step, pytest.approx(value, rel=1e-5)) for step, value in lines], key
+    assert "epoch" not in events.Tags()["scalars"]
+
+
+def test_tensorboard_is_off_unless_asked_for(corpus, tmp_path):
+    result = train(tiny(corpus, "trainer.max_steps=1"), out=tmp_path / "run", say=lambda line: None)
+    assert not (result.run_dir / "tensorboard").exists()
+
+
+@pytest.mark.parametrize("start", [plan, train])
+def test_tensorboard_that_is_missing_is_said_before_a_corpus_is_read(tmp_path, monkeypatch, start):
+    monkeypatch.setattr(planning, "find_spec", lambda name: None)
+    config = load_config(
+        [*TINY, f"data.train={tmp_path / 'missing.jsonl'}", "trainer.tensorboard=true"]
+    )
+    with pytest.raises(ConfigError, match="the package tensorboard is not installed") as caught:
+        start(config, out=tmp_path / "run")
+    assert caught.value.hint == "pip install tensorboard, or leave the setting out"
+    assert not (tmp_path / "run").exists()
 
 
 def test_best_and_last_checkpoints_are_kept_apart(corpus, tmp_path, monkeypatch):
@@ -175,11 +261,13 @@ def test_a_signal_leaves_a_usable_model(corpus, tmp_path, own_sigint, monkeypatc
         if (stage, done) == ("training", 2):
             signal.raise_signal(signal.Signals[sent])
 
-    config = tiny(corpus, "trainer.max_steps=50")
+    config = tiny(corpus, "trainer.max_steps=50", "trainer.log_every=1")
     result = train(config, out=tmp_path / "run", say=lambda line: None, report=report)
     assert result.stopped == stopped
     record = json.loads((result.run_dir / "run.json").read_text(encoding="utf-8"))
     assert (record["stopped"], record["steps"]) == (stopped, 2)
+    lines = metrics(result.run_dir)
+    assert len(curves(result.run_dir)[0]) == len(lines) > 0, "drawn, though nothing was validated"
     assert Summarizer.load(result.run_dir)("Grace sold a lamp.").text
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

@@ -74,6 +74,11 @@ class TrainingModule(pl.LightningModule):
                 state, batch.target_input_ids, batch.target_extended_ids, batch.gold_positions
             )
 
+    def on_fit_start(self) -> None:
+        # A model from a bundle comes in evaluation mode, as does one that a Summarizer validates,
+        # and Lightning leaves it so: nothing would be dropped.
+        self.train()
+
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         loss = self.loss(batch)
         unreachable = 1 - loss.tokens / batch.target_tokens

@@ -54,7 +54,7 @@ from pgsum.training.plan import (
 )
 
 # Of a model that training starts from, these may change without touching a weight.
-_FREE = ("name", "dropout", "coverage_weight", "embeddings")
+_FREE = ("name", "dropout", "coverage_weight")
 
 
 def say_on_stderr(line: str) -> None:
@@ -114,7 +114,9 @@ def train(
         vocab=start.vocab if start else None,
         surface=start.surface if start else None,
     )
-    model = start.model if start else build_model(config.model, len(prepared.vocab))
+    model = build_model(config.model, len(prepared.vocab))
+    if start is not None:
+        model.load_state_dict(start.model.state_dict())
     vectors = read_embeddings(config.model, prepared.vocab)
     if vectors is not None:
         begin_with(vectors, model.embedding)
@@ -293,7 +295,8 @@ class Run:
 
 
 def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
-    """The settings of the model to start from, with what may change taken from `asked`.
+    """The settings of the model to start from; what may change is as `asked`, where that is not
+    the default.
 
     Raises ConfigError where a setting was asked for that those weights cannot have.
     """
@@ -315,7 +318,9 @@ def same_architecture(asked: ModelConfig, start: Bundle) -> ModelConfig:
             where=f"model.{name}",
             hint="leave the setting out, or train without --init",
         )
-    return replace(has, **{name: getattr(asked, name) for name in _FREE})
+    changed = {name: getattr(asked, name) for name in _FREE}
+    changed = {name: value for name, value in changed.items() if value != getattr(usual, name)}
+    return replace(has, embeddings=None, **changed)
 
 
 def begin_with(vectors: WordVectors, embedding: nn.Embedding) -> None:

@@ -10,13 +10,14 @@ import torch
 from pgsum.bundle import load_bundle
 from pgsum.config import Config, ModelConfig, load_config
 from pgsum.data import sources
+from pgsum.data.batch import Batch
 from pgsum.errors import ConfigError, ModelError
 from pgsum.summarizer import Summarizer
 from pgsum.training import callbacks, run
 from pgsum.training import folder as run_folders
 from pgsum.training import plan as planning
 from pgsum.training.folder import make_run_folder, run_folder
-from pgsum.training.module import learning_rate_share
+from pgsum.training.module import TrainingModule, learning_rate_share
 from pgsum.training.plan import plan
 from pgsum.training.run import same_architecture, train
 
@@ -235,6 +236,39 @@ def test_training_goes_on_from_a_bundle(corpus, tmp_path):
         strict=True,
     ):
         torch.testing.assert_close(before, after, atol=1e-6, rtol=0)
+
+
+def test_a_model_is_in_training_mode_at_each_step(corpus, tmp_path, monkeypatch):
+    """Also after a validation, and also one that comes trained."""
+    modes = []
+    training_step = TrainingModule.training_step
+
+    def noting(module: TrainingModule, batch: Batch, batch_idx: int) -> dict[str, torch.Tensor]:
+        modes.append({part.training for part in module.modules()})
+        return training_step(module, batch, batch_idx)
+
+    monkeypatch.setattr(TrainingModule, "training_step", noting)
+    config = tiny(corpus, "trainer.max_steps=6", "trainer.validate_every=2")
+    first = train(config, out=tmp_path / "first", say=lambda line: None)
+    train(config, out=tmp_path / "second", init=first.run_dir, say=lambda line: None)
+    assert modes == [{True}] * 12
+
+
+def first_loss(corpus: Path, out: Path, dropout: float, **started: Path) -> float:
+    settings = ["trainer.max_steps=1", "trainer.validate_every=1", "trainer.log_every=1"]
+    config = tiny(corpus, *settings, f"model.dropout={dropout}")
+    run = train(config, out=out, say=lambda line: None, **started)
+    return metrics(run.run_dir)[0]["train_loss"]
+
+
+def test_what_is_to_be_dropped_is_dropped(corpus, tmp_path):
+    none, half = (first_loss(corpus, tmp_path / f"{share}", share) for share in (0.0, 0.5))
+    again = first_loss(corpus, tmp_path / "again", 0.5, init=tmp_path / "0.0")
+    assert load_bundle(tmp_path / "again").config.model.dropout == 0.5
+    assert load_bundle(tmp_path / "again").model.decoder.dropout == 0.5
+    without = first_loss(corpus, tmp_path / "without", 0.0, init=tmp_path / "0.0")
+    assert none != half
+    assert again != without
 
 
 def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):

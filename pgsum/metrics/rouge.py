@@ -57,8 +57,10 @@ class Rouge:
     - `max`: that with the highest F1, as in rouge-score;
     - `mean`: their mean;
     - `jackknife`: the mean, over leaving out each reference once, of the best of the others, as in
-      ROUGE-1.5.5 (Lin 2004, section 2.1). Where all texts have as many references, people's and
-      systems' scores can be compared so.
+      ROUGE-1.5.5 (Lin 2004, section 2.1): so a person who wrote one of the references, and is
+      scored by the others, can be compared with a system.
+
+    ConfigError where these do not go together, or the tokenizer's package is missing.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Rouge:
                 "cannot stem.",
                 hint="leave the stemmer out, or use the tokenizer unicode",
             )
+        self.tokenize("")  # a missing package is told of before anything slow
 
     def score(self, prediction: str, references: Sequence[str]) -> Scores:
         """The score against all `references`, by `multi`; an empty text scores 0.

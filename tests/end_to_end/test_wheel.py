@@ -57,7 +57,8 @@ def test_the_wheel_holds_the_settings_and_no_tests(wheel):
     in_checkout = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("conf/**/*.yaml")}
     assert in_checkout
     assert {f"pgsum/{name}" for name in in_checkout} <= set(names)
-    assert "pgsum/py.typed" in names
+    assert {"pgsum/py.typed", "pgsum/metrics/wordnet/noun.exc"} <= set(names)
+    assert any(name.endswith("licenses/pgsum/metrics/wordnet/LICENSE") for name in names)
     assert all(name.startswith(("pgsum/", "pgsum-")) for name in names)
 
 

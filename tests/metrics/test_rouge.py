@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 from golden.make_rouge_pairs import PAIRS, pairs
@@ -8,6 +9,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from pgsum.errors import ConfigError
 from pgsum.metrics.rouge import METRICS, MULTI, Rouge, Score
+from pgsum.metrics.tokens import _jieba
 
 # prediction, reference, F1 of rouge1, rouge2, rougeL, rougeLsum: what anybody can check by hand
 DEGENERATE = [
@@ -314,3 +316,11 @@ def test_chinese_is_compared_word_by_word_where_jieba_is_asked_for():
     scores = Rouge("jieba").score("今天发布iPhone", ["明天召回iPhone"])
     assert scores["rouge1"].f == pytest.approx(1 / 3)
     assert Rouge("jieba").score("今天发布。", ["今天，发布"])["rouge2"].f == 1
+
+
+def test_without_jieba_its_tokenizer_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    monkeypatch.setattr("pgsum.metrics.tokens._jieba", _jieba.__wrapped__)  # not what it remembers
+    with pytest.raises(ConfigError, match="needs the package jieba") as error:
+        Rouge("jieba")
+    assert error.value.hint == "run pip install 'pgsum[zh]', or use the tokenizer char"

@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.tokenizers import DefaultTokenizer
 
-from pgsum.errors import ConfigError
-from pgsum.metrics.tokens import _jieba as cut_by_jieba
 from pgsum.metrics.tokens import (
     letters_lost,
     summary_sentences,
@@ -48,13 +46,6 @@ def test_unicode_and_char_drop_no_letter(text):
     for tokenizer in ("unicode", "char", "jieba"):
         kept = "".join(tokens(text, tokenizer=tokenizer, stemmer="none"))
         assert letters_lost(kept)[1] == letters_lost(text)[1]
-
-
-def test_without_jieba_its_tokenizer_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jieba", None)
-    cut_by_jieba.cache_clear()
-    with pytest.raises(ConfigError, match=r"needs the package jieba.*'pgsum\[zh\]'"):
-        tokens("今天", tokenizer="jieba", stemmer="none")
 
 
 def test_jieba_is_not_imported_before_it_is_asked_for():

@@ -20,7 +20,6 @@ from string import Template
 
 import numpy as np
 import torch
-from draw_alignment import draw_alignment
 from draw_curves import draw_curves
 from ladder_runs import (
     Figures,
@@ -36,6 +35,8 @@ from pgsum import Summarizer
 from pgsum.config import load_config, to_dict
 from pgsum.data.records import Pair
 from pgsum.errors import PgsumError
+from pgsum.explain.content import Explained
+from pgsum.explain.heatmap import heatmap
 from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
 from pgsum.plain_yaml import written
 from pgsum.text.tokenize import tokenize
@@ -356,7 +357,7 @@ class Page:
             texts[name] = summary.text
             if run.config.model.attention != "none":
                 picture = folder / f"alignment_{name}.svg"
-                draw_alignment(summary, picture, title=name)
+                picture.write_text(heatmap(Explained(name, summary)), encoding="utf-8")
                 pictures[name] = f"![Where {name} looks]({folder.name}/{picture.name})"
         curves = f"![Learning curves]({folder.name}/curves.svg)"
         return curves, _beside_names(texts), pictures

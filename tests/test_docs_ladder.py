@@ -5,7 +5,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from pgsum.config import Config, load_config
 from pgsum.errors import DataError
-from pgsum.summarizer import Summary
 from pgsum.training.run import train
 
 pytest.importorskip("matplotlib")
@@ -125,30 +123,6 @@ def test_commands_and_page_name_no_folder_of_this_machine(page, runs, corpus):
 def test_settings_are_those_that_differ_from_the_rung_below(page):
     text = page.read_text(encoding="utf-8")
     assert "Settings: those of additive, and `model.pointer=true`." in text
-
-
-def test_a_picture_has_a_square_for_each_word_that_was_looked_at(tmp_path):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(DOCS)
-        draw_alignment = import_module("draw_alignment").draw_alignment
-    summary = Summary(
-        text="bee <b>",
-        tokens=("bee", "<b>"),
-        copied=(False, True),
-        source_positions=(None, 2),
-        source_tokens=("ant", "&", "<b>"),
-        attention=np.array([[0.75, 0.25, 0.0], [0.0, 0.125, 0.875]], dtype=np.float32),
-        p_gen=(0.9, 0.2),
-        score=-1.0,
-        truncated=False,
-        stop="eos",
-    )
-    draw_alignment(summary, tmp_path / "picture.svg", title="a < b")
-    root = ElementTree.parse(tmp_path / "picture.svg").getroot()
-    texts = [element.text for element in root if element.tag.endswith("text")]
-    assert texts == ["a < b", "p_gen", "ant", "&", "<b>", "bee", "0.90", "<b>", "0.20"]
-    darkness = [element.get("fill-opacity") for element in root if element.get("fill-opacity")]
-    assert darkness == ["0.75", "0.25", "0.12", "0.88"]
 
 
 def test_a_second_time_gives_the_same_bytes_and_scores_nothing(scripts, page, runs, corpus, capsys):

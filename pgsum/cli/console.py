@@ -122,6 +122,17 @@ def drawing(renderable: "RenderableType") -> None:
         data(one_line(line.rstrip()))
 
 
+def painting(renderable: "RenderableType") -> None:
+    """A picture of what was asked for: on a terminal as wide as that, and in its colours if any."""
+    from rich.console import Console
+
+    canvas = Console(highlight=False)
+    with canvas.capture() as captured:
+        canvas.print(renderable)
+    for line in captured.get().removesuffix("\n").split("\n"):
+        data(line.rstrip())
+
+
 def note(text: str) -> None:
     """Something good to know; not said with --quiet, nor among JSON unless with -v."""
     if not mode.quiet and (mode.verbose or not mode.as_json):

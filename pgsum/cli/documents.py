@@ -28,6 +28,7 @@ class Documents:
         names: Sequence[str],
         *,
         column: str | None,
+        reference_column: str | None = None,
         encoding: str | None,
         on_bad: Literal["error", "skip"],
     ) -> None:
@@ -35,6 +36,7 @@ class Documents:
         if self.files.count(STDIN) > 1:
             raise ConfigError("Standard input can be read only once.", where=STDIN)
         self._column = column
+        self._reference_column = reference_column
         self._encoding = encoding
         self._on_bad = on_bad
         self._begun: dict[int, Iterator[Pair | BadRow]] = {}
@@ -55,6 +57,7 @@ class Documents:
         return read_documents(
             file,
             column=self._column,
+            reference_column=self._reference_column,
             encoding=self._encoding,
             on_bad=self._on_bad,
             note=console.note,

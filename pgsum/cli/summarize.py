@@ -11,7 +11,8 @@ import typer
 
 from pgsum.cli import console
 from pgsum.cli.documents import Documents
-from pgsum.cli.model import choose_model, load_summarizer
+from pgsum.cli.explanations import Explanations
+from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.options import (
     SKIPPED,
     Debug,
@@ -28,6 +29,7 @@ from pgsum.cli.progress import progress
 from pgsum.config import DecodeConfig, change_config
 from pgsum.data.records import Pair
 from pgsum.data.rows import BadRow
+from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
     from pgsum.summarizer import Summarizer, Summary
@@ -63,6 +65,13 @@ def summarize(
     faithful: Annotated[
         bool, typer.Option("--faithful", help="No number or name that the document lacks.")
     ] = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|-", help="Show where each word came from: .html .svg .json -"),
+    ] = None,
+    reference_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In rows; to show with --explain.")
+    ] = None,
     batch_size: Annotated[
         int | None, typer.Option(metavar="N", help="Documents summarized together.")
     ] = None,
@@ -77,8 +86,16 @@ def summarize(
 ) -> None:
     """Summarize files, a line for each document."""
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=jsonl)
-    documents = Documents(files or [], column=column, encoding=encoding, on_bad=on_bad)
-    summarizer = load_summarizer(choose_model(model), device=device, threads=threads)
+    documents = Documents(
+        files or [],
+        column=column,
+        reference_column=reference_column if explain else None,
+        encoding=encoding,
+        on_bad=on_bad,
+    )
+    explanations = None if explain is None else _explanations(explain, documents, jsonl=jsonl)
+    chosen = choose_model(model)
+    summarizer = load_summarizer(chosen, device=device, threads=threads)
     flags = {
         "beam_size": beam_size,
         "min_tokens": min_tokens,
@@ -97,18 +114,34 @@ def summarize(
     with nullcontext() if _stdout_is_terminal() else progress() as report:
         for file, document, summaries in _summarized(documents, summarizer, decode):
             tally.add(summaries, decode)
+            if explanations is not None and isinstance(document, Pair):
+                name = document.id if len(documents.files) == 1 else _name(file, document.id)
+                explanations.add(name, summaries[0], document.references)
             if jsonl:
                 console.json_data(_as_object(document, summaries))
-            else:
+            elif explanations is None or not explanations.on_terminal:
                 label = f"{console.one_line(file)}\t" if len(documents.files) > 1 else ""
                 for text in [summary.text for summary in summaries] or [""]:
                     console.data(label + console.one_line(text.strip()))
             if report is not None:
                 report("summarizing", tally.documents)
+    if explanations is not None:
+        explanations.write(model=run_name(chosen))
     for sentence in tally.sentences(summarizer.bundle.config.text.max_source_tokens):
         console.warning(sentence)
     if tally.skipped:
         raise typer.Exit(SKIPPED)
+
+
+def _explanations(target: str, documents: Documents, *, jsonl: bool) -> Explanations:
+    explanations = Explanations(target, inputs=documents.files)
+    if jsonl and explanations.on_terminal:
+        raise ConfigError("--jsonl and --explain - exclude each other.", hint="give one of them")
+    return explanations
+
+
+def _name(file: str, id_: str) -> str:
+    return file if id_ == file else f"{file}: {id_}"
 
 
 @dataclass

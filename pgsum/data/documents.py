@@ -28,7 +28,10 @@ from pgsum.data.text_files import whole_text
 from pgsum.errors import ConfigError
 
 SUMMARIZE_OPTIONS = OptionNames(
-    document_column="--column ", encoding="--encoding ", on_bad="--on-bad "
+    document_column="--column ",
+    summary_column="--reference-column ",
+    encoding="--encoding ",
+    on_bad="--on-bad ",
 )
 _STANDARD_INPUT = "standard input"
 _JSON_LINES = re.compile(r'\s*\{\s*"')
@@ -38,19 +41,28 @@ def read_documents(
     path: Path | str,
     *,
     column: str | None = None,
+    reference_column: str | None = None,
     encoding: str | None = None,
     on_bad: Literal["error", "skip"] = "error",
     max_chars: int = 1_000_000,
     note: Callable[[str], object] | None = None,
 ) -> Iterator[Pair | BadRow]:
-    """The documents of a file, or of standard input where `path` is "-", without references.
+    """The documents of a file, or of standard input where `path` is "-".
+
+    They have references where a `reference_column` is named and there are rows.
 
     A .jsonl, .csv or .tsv file holds a document in each row. Any other file is one document, and so
     is standard input unless it begins as JSON Lines do. With `skip`, a row that cannot be used is
     given as a `BadRow` in its place; with `error` it raises DataError. `note` is called with what
     was changed, a sentence each, when all is read.
     """
-    reading = Reading("documents", NamedColumns(column), encoding, max_chars, SUMMARIZE_OPTIONS)
+    reading = Reading(
+        "documents" if reference_column is None else "references",
+        NamedColumns(column, reference_column),
+        encoding,
+        max_chars,
+        SUMMARIZE_OPTIONS,
+    )
     tally = Tally(_STANDARD_INPUT if str(path) == "-" else str(path))
     records = (
         _of_standard_input(reading, tally)

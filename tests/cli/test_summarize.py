@@ -5,7 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
+from pgsum.cli import console
 from pgsum.summarizer import Summarizer
 
 TEXTS = ["The cat sat on the mat near Oslo.", "A dog ran home, and the cat followed."]
@@ -227,3 +229,98 @@ def test_standard_input_is_summarized_by_the_real_command(tiny_model, here):
     closed = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True)
     assert closed.returncode == 2
     assert b"error: Nothing comes from standard input.\n" in closed.stderr
+
+
+@pytest.mark.parametrize("suffix", ["html", "svg", "json"])
+def test_an_explanation_is_a_file_beside_the_summaries(summarize, here, suffix):
+    done = summarize("a.txt", "--explain", f"out.{suffix}")
+    assert done.out == summarize("a.txt").out
+    assert f"written: out.{suffix}\n" in done.err
+    content = (here / f"out.{suffix}").read_text(encoding="utf-8")
+    match suffix:
+        case "html":
+            assert content.startswith("<!doctype html>")
+        case "svg":
+            assert ">Oslo</text>" in content
+        case "json":
+            explained = json.loads(content)
+            assert explained["article_lst"][:3] == ["The", "cat", "sat"]
+            assert explained["summary"] + "\n" == done.out
+            assert explained["id"] == "a.txt"
+
+
+def test_several_documents_are_explained_in_one_file(summarize, here):
+    rows = [{"id": f"x{n}", "text": TEXTS[n], "gold": "The cat sat."} for n in range(2)]
+    (here / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    summarize("rows.jsonl", "a.txt", "--explain", "out.json")
+    explained = json.loads((here / "out.json").read_text(encoding="utf-8"))
+    assert [each["id"] for each in explained] == ["rows.jsonl: x0", "rows.jsonl: x1", "a.txt"]
+    assert not any(each["references"] for each in explained)
+    summarize("rows.jsonl", "--reference-column", "gold", "--explain", "out.json")
+    explained = json.loads((here / "out.json").read_text(encoding="utf-8"))
+    assert [each["id"] for each in explained] == ["x0", "x1"]
+    assert [each["references"] for each in explained] == [["The cat sat."]] * 2
+    assert explained[0]["scores"].keys() == {"rouge1", "rouge2", "rougeL", "rougeLsum"}
+
+
+def test_an_explanation_on_the_terminal_is_the_output(summarize):
+    done = summarize("a.txt", "b.txt", "--explain", "-")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    assert [line.split()[0] for line in done.out.splitlines() if "───" in line] == [
+        "a.txt",
+        "b.txt",
+    ]
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("environment", "colours"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    ids=["colours", "NO_COLOR", "dumb"],
+)
+def test_colours_are_for_terminals_that_want_them(monkeypatch, capsys, environment, colours):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm-256color"} | environment).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    console.painting(Text("word", style="cyan"))
+    assert ("\x1b[36m" in capsys.readouterr().out) == colours
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["a.txt", "--explain", "out.pdf"],
+            2,
+            "name a file that ends in .html, .svg or .json, or -",
+        ),
+        (
+            ["a.txt", "--explain", "no/out.html"],
+            2,
+            "--explain cannot be written: its folder is not",
+        ),
+        (["a.txt", "--explain", "folder.html"], 2, "--explain cannot be written: it is a folder."),
+        (["a.json", "--explain", "a.json"], 2, "--explain cannot be written: it is to be read."),
+        (["a.txt", "--jsonl", "--explain", "-"], 2, "--jsonl and --explain - exclude each other."),
+        (["a.txt", "b.txt", "--explain", "out.svg"], 3, "A picture shows one document"),
+    ],
+)
+def test_an_explanation_that_cannot_be_is_refused(summarize, here, arguments, code, message):
+    (here / "folder.html").mkdir()
+    (here / "a.json").write_text("A cat.", encoding="utf-8")
+    done = summarize(*arguments)
+    assert done.code == code
+    assert message in done.err
+    assert not (here / "out.svg").exists()
+
+
+def test_a_picture_without_matplotlib_is_refused_before_the_model_is_read(summarize, monkeypatch):
+    monkeypatch.setattr("pgsum.cli.explanations.find_spec", lambda name: None)
+    done = summarize("a.txt", "--explain", "out.svg")
+    assert done.code == 2
+    assert "needs matplotlib" in done.err
+    assert "pgsum[plot]" in done.err
+    assert "model:" not in done.err

@@ -1,0 +1,101 @@
+"""What `--explain` makes of summaries: a page, a picture, data, or a drawing for the terminal."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pgsum.cli import console
+from pgsum.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from pgsum.explain.content import Explained
+    from pgsum.summarizer import Summary
+
+OPTION = "--explain"
+_TERMINAL = "-"
+_SUFFIXES = (".html", ".svg", ".json")
+
+
+class Explanations:
+    """Of each summary where its words came from, in the file `target`, or on stdout for `-`.
+
+    Making one raises ConfigError where the target cannot be written, before anything slow is begun.
+    """
+
+    def __init__(self, target: str, *, inputs: Sequence[str]) -> None:
+        self._target = target
+        self._explained: list[Explained] = []
+        if not self.on_terminal:
+            _check_target(Path(target), inputs)
+
+    @property
+    def on_terminal(self) -> bool:
+        return self._target == _TERMINAL
+
+    def add(self, name: str, summary: "Summary", references: Sequence[str]) -> None:
+        """The next one: drawn at once on a terminal, else kept for `write`."""
+        from pgsum.explain.content import Explained
+
+        explained = Explained.scored(name, summary, references)
+        if self.on_terminal:
+            from pgsum.explain.terminal import drawing
+
+            console.painting(drawing(explained))
+            return
+        self._explained.append(explained)
+        if self._target.endswith(".svg") and len(self._explained) > 1:
+            raise DataError(
+                "A picture shows one document, and there are several.",
+                where=self._target,
+                hint="name one, or a file that ends in .html for them all",
+            )
+
+    def write(self, *, model: str) -> None:
+        """The file of all that were added. Raises ConfigError where it cannot be written."""
+        if self.on_terminal or not self._explained:
+            return
+        from pgsum.explain.one_file import write
+
+        write(Path(self._target), self._content(model), option=OPTION)
+        console.note(f"written: {self._target}")
+
+    def _content(self, model: str) -> str:
+        match Path(self._target).suffix:
+            case ".html":
+                from pgsum.explain.page import page
+
+                return page(self._explained, title=f"Summaries by {model}")
+            case ".svg":
+                from pgsum.explain.heatmap import heatmap
+
+                return heatmap(self._explained[0])
+            case _:
+                from pgsum.explain.content import to_json
+
+                return to_json(self._explained)
+
+
+def _check_target(path: Path, inputs: Sequence[str]) -> None:
+    if path.suffix not in _SUFFIXES:
+        raise ConfigError(
+            f"{OPTION} is {str(path)!r}: its ending does not say what to make.",
+            hint="name a file that ends in .html, .svg or .json, or - for the terminal",
+        )
+    reason = None
+    if path.is_dir():
+        reason = "it is a folder"
+    elif not path.parent.is_dir():
+        reason = "its folder is not there"
+    elif path.resolve() in {Path(name).resolve() for name in inputs}:
+        reason = "it is to be read"
+    if reason:
+        raise ConfigError(
+            f"{OPTION} cannot be written: {reason}.", where=str(path), hint="name another file"
+        )
+    if path.suffix == ".svg" and find_spec("matplotlib") is None:
+        raise ConfigError(
+            "A picture needs matplotlib, which is not installed.",
+            where=str(path),
+            hint="pip install 'pgsum[plot]', or name a file that ends in .html",
+        )

@@ -22,7 +22,7 @@ class _Ngrams(NamedTuple):
 def oracle(document: str, references: Sequence[str], k: int = 3) -> str:
     """At most `k` sentences, in the document's order, one a line.
 
-    Greedy, after Nallapati et al. 2017 (SummaRuNNer), section 3: the sentence that raises
+    Greedy, after Nallapati et al. 2017 (SummaRuNNer): the sentence that raises
     ROUGE-1 plus ROUGE-2, by F1, the most, the first of equals, again and again until none does. Of
     several references the best counts. N-grams are those within sentences, so that the time is
     linear in the document. Nothing is taken where no sentence has a word of the references.
@@ -32,21 +32,21 @@ def oracle(document: str, references: Sequence[str], k: int = 3) -> str:
     wanted = [_by_length(summary_sentences(text), tokenizer) for text in references]
     known = {ngram for lengths in wanted for ngrams in lengths for ngram in ngrams.counts}
     parts = [_by_length([sentence], tokenizer, among=known) for sentence in sentences]
+
+    def score(chosen: Sequence[int]) -> float:
+        own = [parts[i] for i in chosen]
+        return max((_score(own, expected) for expected in wanted), default=0.0)
+
     taken: list[int] = []
     best = 0.0
     for _ in range(min(k, len(sentences))):
-        score, choice = max(
-            (
-                max((_score([*map(parts.__getitem__, [*taken, i])], w) for w in wanted), default=0),
-                -i,
-            )
-            for i in range(len(sentences))
-            if i not in taken
-        )
-        if score <= best:
+        rest = [i for i in range(len(sentences)) if i not in taken]
+        choice = max(rest, key=lambda i: score([*taken, i]))
+        raised = score([*taken, choice])
+        if raised <= best:
             break
-        best = score
-        taken.append(-choice)
+        best = raised
+        taken.append(choice)
     return "\n".join(sentences[i] for i in sorted(taken))
 
 

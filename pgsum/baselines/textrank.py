@@ -52,7 +52,7 @@ def similarities(sentences: list[str]) -> Float[np.ndarray, "sentences sentences
 
 
 def pagerank(weights: Float[np.ndarray, "nodes nodes"]) -> Float[np.ndarray, " nodes"]:
-    """The rank of each node by symmetric `weights`; formula 2 of section 2.2, iterated."""
+    """The rank of each node by symmetric `weights` (section 2.2 of the paper), iterated."""
     sums = weights.sum(axis=1)
     shares = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     ranks = np.ones(len(weights))

@@ -73,7 +73,7 @@ def oovs_produced(summary: str, reference: str, vocab: Container[str], *, lowerc
 def novelty(summary: str, document: str, *, tokenizer: str = "unicode") -> Novelty:
     """What the summary has and `document` has not: all of it, or what of it the model read.
 
-    Each n-gram of the summary counts, as often as it stands there (See et al. 2017, section 6.2).
+    Each n-gram of the summary counts, as often as it stands there (See et al. 2017, section 7.2).
     Sentences without words are none.
     """
     written = words_of(summary, tokenizer)

@@ -1,6 +1,6 @@
 """Which pieces of a summary stand in its document word by word, and how long they are.
 
-Extractive fragments after Grusky et al., "Newsroom" (2018), section 4: from each word on, the
+Extractive fragments after Grusky et al., "Newsroom" (2018): from each word on, the
 longest piece that the document has too; after a piece, or a word that the document lacks, from the
 next word. Their program goes on behind a match in the document, so that of a piece that overlaps
 itself it may find less than the longest. Words are those of `copying`, while theirs have

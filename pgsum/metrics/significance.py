@@ -44,7 +44,7 @@ def approximate_randomization(
 ) -> float:
     """p, from exchanging the two systems' scores on a random half of the examples.
 
-    Noreen 1989; Riezler and Maxwell 2005, figure 2: (count + 1) / (trials + 1), where count is of
+    Noreen 1989; Riezler and Maxwell 2005: (count + 1) / (trials + 1), where count is of
     trials whose difference is at least the observed one, either way.
     """
     differences = a - b

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
+from math import gcd
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -115,7 +116,7 @@ class ModelConfig(Section, prefix="model."):
     heads: Annotated[int, Range(1, 256)] = 4
     """Of a Transformer's attention."""
     kernel_size: Annotated[int, Range(1, 255)] = 5
-    """Positions that a convolution sees; odd."""
+    """Positions that a convolution sees; odd where one reads, which sees as many on each side."""
     embedding_size: Size = 128
     """Of a word; source and target share one table."""
     embeddings: str | None = None
@@ -193,11 +194,15 @@ class ModelConfig(Section, prefix="model."):
                 self.decoder == "rnn",
             ),
             ("heads", "inner_size"): ("a transformer", "transformer" in sides),
-            ("copy_head",): ("decoder=transformer", self.decoder == "transformer"),
+            ("copy_head",): (
+                "decoder=transformer, pointer=true and several heads",
+                self.decoder == "transformer" and self.pointer and self.heads > 1,
+            ),
             ("kernel_size", "max_positions"): ("a conv", "conv" in sides),
             ("attention_size",): ("attention=additive", self.attention == "additive"),
             ("context",): ("attention=none", self.attention == "none"),
             ("query_with_cell",): ("cell=lstm", self.cell == "lstm"),
+            ("coverage_weight",): ("coverage", self.coverage != "none"),
             ("initialisation",): ("encoder=rnn and decoder=rnn", sides == ("rnn", "rnn")),
         }
         for names, (what, is_there) in only_in.items():
@@ -300,9 +305,10 @@ class ModelConfig(Section, prefix="model."):
                 f"model.hidden_size ({self.hidden_size}) must be a multiple of model.heads "
                 f"({self.heads}).",
                 where="model.heads",
-                hint="each head attends with an equal part of the state",
+                hint=f"set model.heads={gcd(self.hidden_size, self.heads)}: each has an equal "
+                "part of the state",
             )
-        if "conv" in (self.encoder, self.decoder) and self.kernel_size % 2 == 0:
+        if self.encoder == "conv" and self.kernel_size % 2 == 0:
             raise ConfigError(
                 f"model.kernel_size is {self.kernel_size}, but must be odd: as many positions on "
                 "each side.",

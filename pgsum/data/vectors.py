@@ -7,12 +7,10 @@ is read.
 """
 
 import re
-import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Bool, Float32
@@ -32,6 +30,7 @@ from pgsum.text.vocab import SPECIAL_TOKENS, Vocab
 # Bytes as characters: some files hold words that were cut inside a character, which are nobody's,
 # and no blank but the plain one parts anything.
 _BYTES = "latin-1"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf".decode(_BYTES)
 _HEADER = re.compile(r"\d+ \d+ ?\r?")
 
 Row = Float32[np.ndarray, " size"]
@@ -87,7 +86,8 @@ def _read_lines(path: Path, wanted: Collection[str], size: int) -> dict[str, Row
     with open_file(path) as stream:
         text = read_text(stream, name=str(path), encoding=_BYTES, options=DATA_OPTIONS)
         lines = enumerate(split_lines(text, name=str(path)), 1)
-        first = next(lines, (1, ""))
+        number, line = next(lines, (1, ""))
+        first = number, line.removeprefix(_BYTE_ORDER_MARK)
         if _HEADER.fullmatch(first[1]):
             first = next(lines, (2, ""))
         _check_first(first[1], size, path, number=first[0])
@@ -131,8 +131,8 @@ def _row(values: Iterable[str | float]) -> Row | None:
 
 
 def _check_first(line: str, size: int, path: Path, *, number: int) -> None:
-    _, *values = line.rstrip(" \r").split(" ")
-    if not values or _row(values) is None:
+    word, *values = line.rstrip(" \r").split(" ")
+    if "\0" in word or not values or _row(values) is None:  # such as a zip archive of vectors
         raise DataError(
             f"The file holds no word vectors: line {number} is not a word and its numbers.",
             where=str(path),
@@ -154,7 +154,7 @@ def _read_npz(path: Path, wanted: Collection[str], size: int) -> dict[str, Row]:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             words, vectors = arrays["words"], arrays["vectors"]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile, zlib.error) as error:
+    except Exception as error:  # each part of a damaged archive fails in a way of its own
         raise DataError(
             f"The file is no .npz with the arrays `words` and `vectors`: {error}.",
             where=str(path),

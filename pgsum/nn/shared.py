@@ -68,7 +68,9 @@ class Parts:
     def buffer(
         self, like: Float[Tensor, "batch source feature"], *, scale: Float[Tensor, " feature"]
     ) -> Float[Tensor, "batch source feature"]:
-        """To be added to in place; what stands there is multiplied by `scale` in the end."""
+        """To be added to in place; what stands there is multiplied by `scale` in the end, which is
+        therefore the same for all who add.
+        """
         self._forget_other_passes()
         if self._whole is None:
             self._whole, self._scale = torch.zeros_like(like), scale

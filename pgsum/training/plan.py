@@ -17,6 +17,9 @@ from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, report_nothing
 from pgsum.training.folder import run_folder
 
+# What a process holds when it has loaded its libraries and begins.
+_PROCESS = 400 * 2**20
+
 
 def plan(
     config: Config,
@@ -82,14 +85,24 @@ def read_embeddings(model: ModelConfig, vocab: Vocab) -> WordVectors | None:
 
 
 def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:
-    """Bytes that a training step takes at its peak, roughly: within a factor of two.
+    """Bytes that a training takes at its peak, roughly: within a factor of two.
 
-    Weights, gradients and the optimizer's two moments; for the largest batch the encoder's states,
-    the target's attention, and the vocabulary's scores of as many tokens as are scored at a time.
+    The process with its libraries; weights, gradients and the optimizer's two moments; for the
+    largest batch the encoder's states, the target's attention, and the vocabulary's scores of as
+    many tokens as are scored at a time; of a Transformer's layers, three tables of each head's
+    attention and of what lies between their two maps.
     """
     trainer, text, model = config.trainer, config.text, config.model
     sources = min(trainer.batch_size * text.max_source_tokens, trainer.batch_tokens)
     targets = min(trainer.batch_size * text.max_target_tokens, trainer.batch_tokens)
     scores = min(targets * vocab_size, SCORES_AT_A_TIME)
     attention = 6 * targets * text.max_source_tokens
-    return 4 * (4 * parameters + scores + attention + 40 * sources * model.hidden_size)
+    inner = model.inner_size or 4 * model.hidden_size
+    tables = 0
+    if model.encoder == "transformer":
+        tables += sources * (model.heads * text.max_source_tokens + inner)
+    if model.decoder == "transformer":
+        seen = text.max_source_tokens + text.max_target_tokens
+        tables += targets * (model.heads * seen + inner)
+    states = 40 * sources * model.hidden_size + 3 * model.layers * tables
+    return _PROCESS + 4 * (4 * parameters + scores + attention + states)

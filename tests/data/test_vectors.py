@@ -104,6 +104,7 @@ def test_a_missing_file_is_said_to_be_missing_with_the_likeliest_name(tmp_path):
         (bytes(range(256)), "no word vectors: line 1"),
         (b"400000 3\ncat \x00\x00\x80\x3f\x00", "no word vectors: line 2"),
         ("the 1 2 nan\n", "no word vectors: line 1"),
+        (b"PK\x03\x04\x14\x00v.txtthe 1 2 3\ncat 1 2 3\n", "no word vectors: line 1"),
         (
             "the 1 2 3\ncat 1 2\n",
             r"The line has 2 values, and the first line has 3; at .*v\.txt:2; copy the file again",
@@ -127,6 +128,12 @@ def test_a_missing_file_is_said_to_be_missing_with_the_likeliest_name(tmp_path):
 def test_a_file_that_will_not_do_is_refused_with_its_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message):
         rows_of(write(tmp_path / "v.txt", content), "cat")
+
+
+@pytest.mark.parametrize("header", ["", "2 3\n"])
+def test_a_byte_order_mark_belongs_to_no_word(tmp_path, header):
+    content = "\ufeff" + header + "cat 1 2 3\nthe 4 5 6\n"
+    assert rows_of(write(tmp_path / "v.txt", content), "cat") == [[1, 2, 3]]
 
 
 def test_a_damaged_gz_is_named(tmp_path):

@@ -23,10 +23,11 @@ from pgsum.config import Config, from_dict, to_dict
 from pgsum.data.records import Pair
 from pgsum.data.sources import Corpus, open_corpus
 from pgsum.errors import DataError
-from pgsum.evaluation import evaluate, named_system, recorded
+from pgsum.evaluation import evaluate
 from pgsum.metrics.bootstrap import bootstrap_intervals
 from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
-from pgsum.predictions import write_evaluation
+from pgsum.results import write_evaluation
+from pgsum.systems import Baseline, recorded
 from pgsum.text.vocab import Vocab
 
 TRIALS, SEED = 1000, 12345  # of the bootstrap, as in `pgsum evaluate`
@@ -181,7 +182,7 @@ def figures_of_lead(pairs: Sequence[Pair], run: Run) -> tuple[Figures, str]:
     """The same of each document's first sentence, and the signature of all ROUGE figures."""
     evaluation = evaluate(
         pairs,
-        {"lead-1": named_system("lead-1")},
+        {"lead-1": Baseline("lead-1")},
         baselines=False,
         trials=TRIALS,
         seed=SEED,

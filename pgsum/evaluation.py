@@ -1,38 +1,58 @@
 """Any system over pairs, scored: the same for models, baselines and files of predictions.
 
-Knows texts and figures. Knows nothing of models: a system is a function from documents to
-summaries. Files are `pgsum.predictions`' to read and write.
+Knows texts and figures. Knows nothing of models, and of files only that others read and write them.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-from pgsum.baselines.lead import lead
 from pgsum.data.records import Pair
-from pgsum.errors import ConfigError, DataError
+from pgsum.errors import DataError
 from pgsum.metrics.bootstrap import Figure, figures
+from pgsum.metrics.measures import (
+    Average,
+    Measures,
+    Ratio,
+    averages,
+    flag,
+    novelty_to_read,
+    of_references,
+    of_summary,
+    problems,
+    repeated,
+)
 from pgsum.metrics.rouge import Rouge, Scores
 from pgsum.metrics.tokens import letters_lost, tokenizer_for
+from pgsum.parallel import map_in_processes
+from pgsum.systems import BASELINES, Baseline, System, Trace, Writer, Written
 
-System = Callable[[Sequence[str]], list[str]]
-"""From documents to summaries, one for each, in order."""
+_CHUNK = 64
+# Below so many characters to be read, starting a second process takes longer than it saves.
+_CHARS_PER_WORKER = 2_000_000
 
-_LEAD = re.compile(r"lead-([1-9][0-9]{0,3})")
-_BASELINES = ("lead-1", "lead-3")
+
+class Measured(NamedTuple):
+    """What was counted of one example: of the summary, and of its references together."""
+
+    summary: Measures
+    references: Measures
 
 
 @dataclass(frozen=True)
 class SystemResult:
-    """What one system wrote and how it scored, example by example and over the corpus."""
+    """What one system wrote and how it scored, example by example and over the corpus.
+
+    `by_reference` has, for each example, the scores against each of its references.
+    """
 
     predictions: tuple[str, ...]
     scores: tuple[Scores, ...]
+    by_reference: tuple[tuple[Scores, ...], ...]
     figures: dict[str, Figure]
 
 
@@ -40,34 +60,28 @@ class SystemResult:
 class Evaluation:
     """Systems scored alike on the same pairs; the first is the one asked for.
 
-    `notes` say in one sentence each what a reader of the figures should know.
+    `averages` says how its `summaries` and the `references` were written; `measured` and `traces`
+    do so of each example. `notes` say in one sentence each what a reader of the figures
+    should know.
     """
 
     pairs: tuple[Pair, ...]
     systems: dict[str, SystemResult]
+    measured: tuple[Measured, ...]
+    averages: dict[str, dict[str, Average]]
+    traces: tuple[Trace | None, ...]
     signature: str
     seed: int
     notes: tuple[str, ...]
 
     @property
+    def system(self) -> str:
+        """The one asked for."""
+        return next(iter(self.systems))
+
+    @property
     def figures(self) -> dict[str, dict[str, Figure]]:
         return {name: result.figures for name, result in self.systems.items()}
-
-
-def named_system(name: str) -> System:
-    """The baseline called `name`: lead-K, the first K sentences."""
-    match = _LEAD.fullmatch(name)
-    if match is None:
-        raise ConfigError(
-            f"There is no system {name!r}.",
-            hint="use lead-K, such as lead-3: the first K sentences",
-        )
-    return partial(_lead_all, k=int(match[1]))
-
-
-def recorded(predictions: Sequence[str]) -> System:
-    """A system that has already written its summaries, for these documents in this order."""
-    return lambda documents: list(predictions)
 
 
 def evaluate(
@@ -77,53 +91,165 @@ def evaluate(
     baselines: bool = True,
     tokenizer: str | None = None,
     stemmer: str | None = None,
+    multi: str = "max",
+    measured: Sequence[Measured | None] | None = None,
     trials: int = 1000,
     seed: int = 12345,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Scores of `systems`, then of lead-1 and lead-3 where all pairs have a document.
+    """Scores of `systems`, then of `BASELINES` where all pairs have a document.
 
-    Without `tokenizer`, the references' script decides. `progress` follows the scoring: examples
-    done and their number, over all systems. DataError where pairs or summaries cannot be scored.
+    Without `tokenizer`, the references' script decides. `measured` is what is known of the first
+    system's summaries already, from when there was a document. `progress` follows the scoring:
+    examples done and their number. DataError where pairs or summaries cannot be scored.
     """
     _check_pairs(pairs)
     references = [pair.references for pair in pairs]
     chosen = tokenizer or tokenizer_for(chain.from_iterable(references))
-    rouge = Rouge(chosen, stemmer=stemmer)
+    rouge = Rouge(chosen, stemmer=stemmer, multi=multi)
     if tokenizer is None and chosen == "rouge155":
         _refuse_lost_letters(pairs)
-    rows = dict(systems)
+    everyone = dict(systems)
     if baselines and all(pair.document for pair in pairs):
-        for name in _BASELINES:
-            rows.setdefault(name, named_system(name))
+        for name in BASELINES:
+            everyone.setdefault(name, Baseline(name))
 
-    predictions = {name: _run(name, system, pairs) for name, system in rows.items()}
-    scores = rouge.score_all(
-        list(chain.from_iterable(predictions.values())),
-        references * len(predictions),
+    written = {
+        name: _run(name, system, pairs)
+        for name, system in everyone.items()
+        if not isinstance(system, Baseline)
+    }
+    by_name = {name: each for name, each in everyone.items() if isinstance(each, Baseline)}
+    examine = _Examiner(rouge, tuple(everyone), by_name, seed)
+    rows = [
+        _Row(
+            pair,
+            {name: texts[i] for name, texts in written.items()},
+            measured[i] if measured else None,
+        )
+        for i, pair in enumerate(pairs)
+    ]
+    examined = map_in_processes(
+        examine,
+        rows,
+        chunk=_CHUNK,
+        at_most=sum(map(_cost, rows)) // _CHARS_PER_WORKER,
         workers=workers,
         progress=progress,
     )
-    results = {}
-    for i, (name, texts) in enumerate(predictions.items()):
-        own = scores[i * len(pairs) : (i + 1) * len(pairs)]
-        # A fresh generator, so that a system's interval does not depend on its neighbours.
-        rng = np.random.default_rng(seed)
-        results[name] = SystemResult(tuple(texts), tuple(own), figures(own, trials=trials, rng=rng))
-
-    notes = list(_notes(rouge, pairs, predictions))
-    if tokenizer is None and chosen != "rouge155":
-        notes.append(
-            "Most letters of the references are not a-z: ROUGE compares words of the tokenizer "
-            f"{chosen}; --rouge-tokenizer names another."
-        )
+    results = {name: _result(name, examined, trials, seed) for name in everyone}
+    predictions = {name: result.predictions for name, result in results.items()}
+    first = next(iter(everyone))
+    found = [
+        each.measured._replace(summary={**each.measured.summary, "repeated_summary": again})
+        for each, again in zip(examined, repeated(predictions[first]), strict=True)
+    ]
     return Evaluation(
         pairs=tuple(pairs),
         systems=results,
+        measured=tuple(found),
+        averages={
+            "summaries": averages([each.summary for each in found]),
+            "references": averages([each.references for each in found]),
+        },
+        traces=tuple(each.trace for each in written.get(first, [Written("")] * len(pairs))),
         signature=rouge.signature(references, trials=trials, seed=seed),
         seed=seed,
-        notes=tuple(notes),
+        notes=(
+            *_notes(rouge, pairs, predictions, by_script=tokenizer is None),
+            *_health(first, [each.summary for each in found]),
+        ),
+    )
+
+
+class _Row(NamedTuple):
+    """An example with what its systems wrote; baselines are still to write."""
+
+    pair: Pair
+    written: Mapping[str, Written]
+    measured: Measured | None
+
+
+class _Examined(NamedTuple):
+    """What became of an example, by system."""
+
+    texts: dict[str, str]
+    by_reference: dict[str, tuple[Scores, ...]]
+    scores: dict[str, Scores]
+    measured: Measured
+
+
+@dataclass(frozen=True)
+class _Examiner:
+    """All that is done with one example, in whichever process."""
+
+    rouge: Rouge
+    systems: tuple[str, ...]
+    baselines: Mapping[str, Baseline]
+    seed: int
+
+    def __call__(self, rows: Sequence[_Row]) -> list[_Examined]:
+        return [self._examine(row) for row in rows]
+
+    def _examine(self, row: _Row) -> _Examined:
+        texts = {
+            name: row.written[name].text
+            if name in row.written
+            else self.baselines[name](row.pair, seed=self.seed)
+            for name in self.systems
+        }
+        by_reference = {
+            name: tuple(self.rouge.score_references(text, row.pair.references))
+            for name, text in texts.items()
+        }
+        scores = {name: self.rouge.combine(each) for name, each in by_reference.items()}
+        first = self.systems[0]
+        trace = row.written[first].trace if first in row.written else None
+        return _Examined(texts, by_reference, scores, self._measure(row, texts[first], trace))
+
+    def _measure(self, row: _Row, text: str, trace: Trace | None) -> Measured:
+        pair, tokenizer = row.pair, self.rouge.tokenizer
+        summary = of_summary(text, pair.document, tokenizer=tokenizer)
+        references = of_references(pair.references, pair.document, tokenizer=tokenizer)
+        if trace is not None:
+            summary |= _of_trace(trace)
+            if pair.document:
+                read = pair.document[: trace.read_chars] if trace.truncated else pair.document
+                summary |= novelty_to_read(text, read, tokenizer=tokenizer)
+        if row.measured is not None:  # what needs a document comes from when there was one
+            summary = {**row.measured.summary, **summary}
+            references = {**row.measured.references, **references}
+        return Measured(summary, references)
+
+
+def _of_trace(trace: Trace) -> dict[str, Ratio]:
+    return {
+        "copied_words": Ratio(trace.copied, trace.words),
+        "oov_words": Ratio(trace.oovs, trace.words),
+        "reference_oovs": Ratio(trace.reference_oovs_found, trace.reference_oovs),
+        "p_gen": Ratio(trace.p_gen * trace.words, trace.words),
+        "at_max_tokens": flag(trace.stop == "max_tokens"),
+        "truncated": flag(trace.truncated),
+    }
+
+
+def _cost(row: _Row) -> int:
+    """Characters to be read, about."""
+    systems = len(row.written) + bool(row.pair.document) * len(BASELINES)
+    texts = chain(row.pair.references, (written.text for written in row.written.values()))
+    return sum(map(len, texts)) + systems * len(row.pair.document)
+
+
+def _result(name: str, examined: Sequence[_Examined], trials: int, seed: int) -> SystemResult:
+    scores = tuple(each.scores[name] for each in examined)
+    # A fresh generator, so that a system's interval does not depend on its neighbours.
+    rng = np.random.default_rng(seed)
+    return SystemResult(
+        predictions=tuple(each.texts[name] for each in examined),
+        scores=scores,
+        by_reference=tuple(each.by_reference[name] for each in examined),
+        figures=figures(scores, trials=trials, rng=rng),
     )
 
 
@@ -137,17 +263,11 @@ def _check_pairs(pairs: Sequence[Pair]) -> None:
         raise DataError(f"Nothing to score against: no reference for {some(bare)}.")
 
 
-def _run(name: str, system: System, pairs: Sequence[Pair]) -> list[str]:
-    texts = system([pair.document for pair in pairs])
-    if len(texts) != len(pairs):
-        raise DataError(f"{name} gave {len(texts)} summaries for {len(pairs)} documents.")
-    if missing := [p.id for p, text in zip(pairs, texts, strict=True) if not isinstance(text, str)]:
-        raise DataError(f"{name} gave no text for {some(missing)}.")
-    return texts
-
-
-def _lead_all(documents: Sequence[str], k: int) -> list[str]:
-    return [lead(document, k) for document in documents]
+def _run(name: str, system: Writer, pairs: Sequence[Pair]) -> Sequence[Written]:
+    written = system([pair.document for pair in pairs])
+    if len(written) != len(pairs):
+        raise DataError(f"{name} gave {len(written)} summaries for {len(pairs)} documents.")
+    return written
 
 
 def _refuse_lost_letters(pairs: Sequence[Pair]) -> None:
@@ -165,7 +285,11 @@ def _loses(texts: Iterable[str], *, more_than: float) -> bool:
 
 
 def _notes(
-    rouge: Rouge, pairs: Sequence[Pair], predictions: Mapping[str, Sequence[str]]
+    rouge: Rouge,
+    pairs: Sequence[Pair],
+    predictions: Mapping[str, Sequence[str]],
+    *,
+    by_script: bool,
 ) -> Iterator[str]:
     for name, texts in predictions.items():
         if empty := sum(not text.strip() for text in texts):
@@ -183,6 +307,16 @@ def _notes(
             )
     if empty := sum(not text.strip() for pair in pairs for text in pair.references):
         yield f"Empty references: {empty}; they score 0."
+    if by_script and rouge.tokenizer != "rouge155":
+        yield (
+            "Most letters of the references are not a-z: ROUGE compares words of the tokenizer "
+            f"{rouge.tokenizer}; --rouge-tokenizer names another."
+        )
+
+
+def _health(name: str, measured: Sequence[Measures]) -> Iterator[str]:
+    if found := list(problems(measured)):
+        yield f"{name}, of {len(measured):,} summaries: {'; '.join(found)}."
 
 
 def some(ids: Sequence[str]) -> str:

@@ -1,26 +1,27 @@
-"""Predictions on disk: read and matched with their pairs, and written beside what they scored.
+"""Files of predictions, both ways: read and matched with pairs, and written beside their scores.
 
-Knows files and columns. Knows nothing of how a score is counted.
+Knows files, columns and the lines of `predictions.jsonl`. Knows nothing of how a score is counted.
 """
 
+import hashlib
 import json
-import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
-import pgsum
 from pgsum.data.columns import NamedColumns
 from pgsum.data.files import OptionNames, open_file
-from pgsum.data.records import Pair, Reading, Tally, only_pairs, to_records
+from pgsum.data.records import Pair, Reading, Record, Tally, only_pairs, to_records
 from pgsum.data.rows import Row, format_of, read_rows
-from pgsum.errors import ConfigError, DataError
-from pgsum.evaluation import Evaluation, some
-from pgsum.metrics.report import metrics_json, percent
+from pgsum.errors import DataError
+from pgsum.evaluation import Evaluation, Measured, some
+from pgsum.metrics.measures import Measures, Ratio
+from pgsum.metrics.report import points
+from pgsum.metrics.rouge import METRICS, Scores
+from pgsum.systems import Trace, Written
 
 _OPTIONS = OptionNames(
     document_column="--prediction-column ",
@@ -28,20 +29,23 @@ _OPTIONS = OptionNames(
     encoding="--set data.encoding=",
     on_bad="--on-bad ",
 )
-_LIBRARIES = ("rouge-score", "nltk", "numpy", "torch")
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a system wrote: one text for each pair, in order.
+    """What a system wrote: one summary for each pair, in order.
 
-    The pairs have no document, and references only where they were asked for. `notes` say in one
-    sentence each what was left out; `skipped` is the number of bad rows among that.
+    The pairs have no document, and references only where they were asked for. Of a file that
+    `prediction_lines` made, `measured` has what was counted while there were documents, and
+    `baselines` what those wrote, by name. `notes` say in one sentence each what was left out;
+    `skipped` is the number of bad rows among that.
     """
 
     name: str
     pairs: tuple[Pair, ...]
-    texts: tuple[str, ...]
+    written: tuple[Written, ...]
+    measured: tuple[Measured | None, ...]
+    baselines: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
     skipped: int
 
@@ -70,26 +74,41 @@ def read_predictions(
     )
     tally = Tally(str(path))
     with open_file(path) as stream:
-        rows = read_rows(
-            stream, name=str(path), suffix=format_of(path), encoding=encoding, options=_OPTIONS
+        rows = list(
+            read_rows(
+                stream, name=str(path), suffix=format_of(path), encoding=encoding, options=_OPTIONS
+            )
         )
-        head = list(islice(rows, 1))
-        records = to_records(chain(head, rows), reading, tally)
-        read = list(only_pairs(records, on_bad=on_bad, tally=tally, options=_OPTIONS))
+    records = list(to_records(rows, reading, tally))
+    read = list(only_pairs(records, on_bad=on_bad, tally=tally, options=_OPTIONS))
     if not read:
         raise DataError("The file holds no prediction.", where=str(path))
-    system = head[0].values.get("system") if isinstance(head[0], Row) else None
+    system = rows[0].values.get("system") if isinstance(rows[0], Row) else None
+    is_ours = prediction_column is None and reference_column is None
+    known = [
+        _known(row) if is_ours and isinstance(row, Row) else _NOTHING
+        for row, record in zip(rows, records, strict=True)
+        if isinstance(record, Record)
+    ]
     return Predictions(
         name=system if isinstance(system, str) and prediction_column is None else column,
         pairs=tuple(Pair(pair.id, "", pair.references) for pair in read),
-        texts=tuple(pair.document for pair in read),
+        written=tuple(
+            Written(pair.document, each.trace) for pair, each in zip(read, known, strict=True)
+        ),
+        measured=tuple(each.measured for each in known),
+        baselines={
+            name: tuple(each.baselines[name] for each in known)
+            for name in known[0].baselines
+            if all(name in each.baselines for each in known)
+        },
         notes=tuple(tally.notes()),
         skipped=tally.bad,
     )
 
 
-def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[str]:
-    """The prediction for each of `pairs`, by id; in their order where the file has no ids.
+def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[int]:
+    """Which prediction is that of each of `pairs`, by id; in order where the file has no ids.
 
     Raises DataError, with the first five, where ids are repeated, missing or of no pair.
     """
@@ -102,8 +121,8 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[s
                 f"There are {len(ids)} predictions of {predictions.name} and {len(pairs)} pairs.",
                 hint="give both files an id for each row to see which are missing",
             )
-        return list(predictions.texts)
-    by_id = dict(zip(ids, predictions.texts, strict=True))
+        return list(range(len(ids)))
+    by_id = {id_: place for place, id_ in enumerate(ids)}
     wanted = {pair.id for pair in pairs}
     faults = {
         "more than one for": [id_ for id_, times in Counter(ids).items() if times > 1],
@@ -119,92 +138,93 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[s
     return [by_id[pair.id] for pair in pairs]
 
 
-def check_output_folder(folder: Path) -> None:
-    """Raises ConfigError where `folder` is there and not empty: no result is written over."""
-    try:
-        taken = folder.exists() and any(folder.iterdir())
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    if taken:
-        raise ConfigError(
-            "The folder holds files already.", where=str(folder), hint="name a new one with --out"
-        )
+def prediction_lines(evaluation: Evaluation) -> Iterator[str]:
+    """A line of JSON for each example: the system asked for, from which all figures can be had.
 
-
-def write_evaluation(
-    folder: Path,
-    evaluation: Evaluation,
-    *,
-    command: Sequence[str],
-    config: Mapping[str, Any],
-    inputs: Mapping[str, str],
-    seconds: float,
-) -> None:
-    """`metrics.json`, `predictions.jsonl` and `run.json` in a new or empty folder.
-
-    The same evaluation gives the same bytes but for `run.json`, which alone tells how, where, when
-    and in what time (`seconds`); `inputs` are the paths and names of what was read.
+    Scores are in points (0 to 100) and not rounded. Of what was measured, each is a pair: so many
+    out of so many. What baselines wrote is only there to be scored again.
     """
-    check_output_folder(folder)
-    run = {
-        "command": list(command),
-        "config": dict(config),
-        "inputs": dict(inputs),
-        "systems": list(evaluation.systems),
-        "signature": evaluation.signature,
-        "seed": evaluation.seed,
-        "notes": list(evaluation.notes),
-        "versions": {
-            "pgsum": pgsum.__version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _LIBRARIES},
-        },
-        "platform": platform.platform(),
-        "seconds": round(seconds, 3),
-    }
-    metrics = metrics_json(
-        signature=evaluation.signature, n=len(evaluation.pairs), systems=evaluation.figures
-    )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "predictions.jsonl", "".join(_prediction_lines(evaluation)))
-        _write(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
-        _write(folder / "metrics.json", metrics)  # last: where it stands, the rest does
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _prediction_lines(evaluation: Evaluation) -> Iterator[str]:
-    """The first system's, from which its figures can be had again."""
-    name, result = next(iter(evaluation.systems.items()))
-    rows = zip(evaluation.pairs, result.predictions, result.scores, strict=True)
-    for pair, prediction, scores in rows:
-        row = {
+    name, *others = evaluation.systems
+    result = evaluation.systems[name]
+    for i, pair in enumerate(evaluation.pairs):
+        prediction, measured, trace = (
+            result.predictions[i],
+            evaluation.measured[i],
+            evaluation.traces[i],
+        )
+        row: dict[str, Any] = {
             "id": pair.id,
+            "source_sha256": _sha256(pair.document) if pair.document else None,
             "system": name,
             "prediction": prediction,
             "references": list(pair.references),
-        } | {
-            metric: {part: percent(value) for part, value in score._asdict().items()}
-            for metric, score in scores.items()
+            **_in_points(result.scores[i]),
+        }
+        if len(pair.references) > 1:
+            row["by_reference"] = [_in_points(scores) for scores in result.by_reference[i]]
+        row |= {
+            "measured": measured._asdict(),
+            "model": trace and trace._asdict(),
+            "baselines": {other: evaluation.systems[other].predictions[i] for other in others},
+            "texts_sha256": _sha256([prediction, *pair.references]),
         }
         yield json.dumps(row, ensure_ascii=False) + "\n"
 
 
-def _write(path: Path, content: str) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.part")
+class _Known(NamedTuple):
+    """What a line of ours tells beside the texts."""
+
+    trace: Trace | None = None
+    measured: Measured | None = None
+    baselines: Mapping[str, str] = MappingProxyType({})
+
+
+_NOTHING = _Known()
+
+
+def _known(row: Row) -> _Known:
+    """Raises DataError where the texts are not those that were measured."""
+    values = row.values
+    if "texts_sha256" not in values:
+        return _NOTHING
     try:
-        # Half a surrogate pair, which UTF-8 cannot hold, is escaped as JSON would escape it.
-        unfinished.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        digest = _sha256([values["prediction"], *values["references"]])
+        measured, trace = values["measured"], values["model"]
+        known = _Known(
+            trace=trace and Trace(**trace),
+            measured=Measured(_ratios(measured["summary"]), _ratios(measured["references"])),
+            baselines={str(name): str(text) for name, text in values["baselines"].items()},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"The line is damaged: {type(error).__name__} {error}.",
+            where=row.where,
+            hint="evaluate again with --out, or remove the column texts_sha256",
+        ) from error
+    if digest != values["texts_sha256"]:
+        raise DataError(
+            "The prediction or its references were changed after they were measured.",
+            where=row.where,
+            hint="remove the column texts_sha256, and what was measured is left aside",
+        )
+    return known
 
 
-def _unwritable(folder: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"The folder cannot be written: {error.strerror or error}.",
-        where=str(folder),
-        hint="name another with --out",
-    )
+def _ratios(measures: Mapping[str, Any]) -> Measures:
+    return {str(name): Ratio(*counts) for name, counts in measures.items()}
+
+
+def _in_points(scores: Scores) -> dict[str, dict[str, float]]:
+    return {
+        metric: {part: points(value) for part, value in scores[metric]._asdict().items()}
+        for metric in METRICS
+    }
+
+
+def _sha256(content: str | Sequence[str]) -> str:
+    """Of a text, or of several; half a surrogate pair counts as JSON escapes it."""
+    return hashlib.sha256(
+        content.encode("utf-8", "surrogatepass")
+        if isinstance(content, str)
+        else json.dumps(content).encode("ascii")
+    ).hexdigest()

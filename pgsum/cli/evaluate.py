@@ -37,7 +37,8 @@ def evaluate(
     ] = None,
     model: ModelPath = None,
     system: Annotated[
-        str | None, typer.Option(metavar="lead-K", help="Score this in place of a model.")
+        str | None,
+        typer.Option(metavar="NAME", help="lead-K, random-K, textrank, oracle, document"),
     ] = None,
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Score what stands in a file.")
@@ -53,12 +54,18 @@ def evaluate(
         str | None, typer.Option(metavar="NAME", help="In it; not needed with DATA.")
     ] = None,
     rouge_tokenizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="rouge155, unicode or char; else by script.")
+        str | None, typer.Option(metavar="NAME", help="rouge155, unicode, char or jieba.")
     ] = None,
-    rouge_stemmer: Annotated[str | None, typer.Option(metavar="NAME", help="nltk or none.")] = None,
+    rouge_stemmer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="nltk, rouge155 or none.")
+    ] = None,
+    multi_ref: Annotated[
+        Literal["max", "mean", "jackknife"],
+        typer.Option(metavar="HOW", help="Several references: max, mean, jackknife."),
+    ] = "max",
     settings: Settings = None,
     no_baselines: Annotated[
-        bool, typer.Option("--no-baselines", help="Without lead-1 and lead-3 beside it.")
+        bool, typer.Option("--no-baselines", help="Without baselines beside it.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep figures and summaries there.")
@@ -71,7 +78,7 @@ def evaluate(
     verbose: Verbose = False,
     debug: Debug = False,
 ) -> None:
-    """Score a model, a baseline or predictions by ROUGE.
+    """Score a model, a baseline or predictions by ROUGE, and measure how they were written.
 
     DATA is a file, a folder or docstrings; without it a model is scored on its own corpus.
     """
@@ -79,7 +86,7 @@ def evaluate(
     _refuse_several({"--model": model, "--system": system, "--predictions": predictions})
 
     from pgsum.evaluation import evaluate as score
-    from pgsum.predictions import check_output_folder, write_evaluation
+    from pgsum.results import check_output_folder, write_evaluation
 
     started = time.monotonic()
     if out is not None:
@@ -87,17 +94,21 @@ def evaluate(
     with progress() as report:
         asked = Asked(data, split, settings or [], on_bad, report)
         if predictions is not None:
-            found = in_file(predictions, asked, prediction_column, reference_column)
+            found = in_file(
+                predictions, asked, prediction_column, reference_column, baselines=not no_baselines
+            )
         elif system is not None:
             found = of_baseline(system, asked)
         else:
             found = of_model(model, asked, device=device, threads=threads)
         evaluation = score(
             found.pairs,
-            {found.name: found.system},
+            found.systems,
             baselines=not no_baselines,
             tokenizer=rouge_tokenizer,
             stemmer=rouge_stemmer,
+            multi=multi_ref,
+            measured=found.measured,
             progress=partial(report, "scoring"),
         )
     if out is not None:
@@ -127,13 +138,15 @@ def _refuse_several(options: Mapping[str, object]) -> None:
 
 
 def _print(evaluation: "Evaluation", *, as_json: bool) -> None:
-    from pgsum.metrics.report import metrics_json, table
+    from pgsum.metrics.report import captions, measures_table, table
+    from pgsum.results import metrics_of
 
     if as_json:
-        figures = metrics_json(
-            signature=evaluation.signature, n=len(evaluation.pairs), systems=evaluation.figures
-        )
-        console.data(figures.rstrip("\n"))
-    else:
-        console.drawing(table(evaluation.figures))
-        console.data(evaluation.signature)
+        console.data(metrics_of(evaluation).rstrip("\n"))
+        return
+    console.drawing(table(evaluation.figures))
+    console.data(evaluation.signature)
+    console.data("")
+    console.drawing(measures_table(evaluation.averages, system=evaluation.system))
+    for sentence in captions(evaluation.figures):
+        console.data(sentence)

@@ -1,10 +1,10 @@
 """What `pgsum evaluate` scores: summaries of a file, a baseline or a model, and on which pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides
@@ -15,8 +15,9 @@ from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
 
 if TYPE_CHECKING:
-    from pgsum.evaluation import System
-    from pgsum.summarizer import Summarizer
+    from pgsum.evaluation import Measured
+    from pgsum.summarizer import Summarizer, Summary
+    from pgsum.systems import System, Trace, Written
 
 _DOCUMENTS_AT_ONCE = 1024
 """Sorted by length together; the attention of more of them would fill the memory."""
@@ -29,6 +30,15 @@ _OPTIONS = OptionNames(
     on_bad="--on-bad ",
     others="--set data.",
 )
+
+
+@dataclass(frozen=True)
+class Found:
+    """The pairs to score on, the number of bad rows left out of them, and where they came from."""
+
+    pairs: list[Pair]
+    skipped: int
+    inputs: dict[str, Any]
 
 
 class Asked:
@@ -57,42 +67,57 @@ class Asked:
         asked = replace(base, data=self._corpus or base.data)
         return change_config(asked, self._overrides, sections=["data", "decode"])
 
-    def pairs(self, config: Config) -> tuple[list[Pair], int]:
-        """The pairs, and the number of bad rows that were skipped."""
-        from pgsum.data.sources import open_split
+    def pairs(self, config: Config) -> Found:
+        from pgsum.data.sources import open_split, split_digests
 
         reading = partial(self.report, "reading the corpus")
         found = open_split(config.data, self.split, progress=reading, options=_OPTIONS)
         for sentence in found.notes:
             console.note(sentence)
         pairs = [Pair(row["id"], row["document"], tuple(row["references"])) for row in found.pairs]
-        return pairs, found.skipped
+        inputs = {
+            "data": self.data or config.data.name,
+            "split": self.split,
+            "fingerprint": found.fingerprint,
+            "files": split_digests(config.data, self.split),
+        }
+        return Found(pairs, found.skipped, inputs)
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A system, what it is called, and the pairs that it is to be scored on.
+    """Systems, the one asked for first, and the pairs that they are to be scored on.
 
-    `skipped` is the number of bad rows that were left out.
+    `measured` is what is known of the summaries already. `skipped` is the number of bad rows that
+    were left out; `inputs` name what was read, with checksums.
     """
 
-    name: str
-    system: "System"
+    systems: Mapping[str, "System"]
     pairs: Sequence[Pair]
     skipped: int
     config: Config
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, Any]
+    measured: "Sequence[Measured | None] | None" = field(default=None)
 
 
 def in_file(
-    predictions: Path, asked: Asked, prediction_column: str | None, reference_column: str | None
+    predictions: Path,
+    asked: Asked,
+    prediction_column: str | None,
+    reference_column: str | None,
+    *,
+    baselines: bool,
 ) -> Scored:
-    """What a file holds: with its own references, or matched with the pairs of DATA."""
-    from pgsum.evaluation import recorded
+    """What a file holds: with its own references, or matched with the pairs of DATA.
+
+    With its own, `baselines` that it recorded are scored again, too.
+    """
+    from pgsum.data.files import content_digest
     from pgsum.predictions import match_predictions, read_predictions
+    from pgsum.systems import recorded
 
     config = asked.config(Config())
-    found = read_predictions(
+    read = read_predictions(
         predictions,
         references=asked.data is None,
         prediction_column=prediction_column,
@@ -100,48 +125,103 @@ def in_file(
         encoding=config.data.encoding,
         on_bad=asked.on_bad,
     )
-    for sentence in found.notes:
+    for sentence in read.notes:
         console.note(sentence)
-    inputs = {"predictions": str(predictions)}
+    inputs = {
+        "predictions": str(predictions),
+        "predictions_sha256": content_digest(predictions),
+    }
     if asked.data is None:
-        system = recorded(found.texts)
-        return Scored(found.name, system, found.pairs, found.skipped, config, inputs)
-    pairs, skipped = asked.pairs(config)
-    system = recorded(match_predictions(found, pairs))
-    inputs |= {"data": asked.data, "split": asked.split}
-    return Scored(found.name, system, pairs, found.skipped + skipped, config, inputs)
+        systems = {read.name: recorded(read.written)}
+        if baselines:
+            systems |= {name: recorded(texts) for name, texts in read.baselines.items()}
+        return Scored(systems, read.pairs, read.skipped, config, inputs, read.measured)
+    found = asked.pairs(config)
+    order = match_predictions(read, found.pairs)
+    systems = {read.name: recorded([read.written[place] for place in order])}
+    return Scored(systems, found.pairs, read.skipped + found.skipped, config, inputs | found.inputs)
 
 
 def of_baseline(name: str, asked: Asked) -> Scored:
     """What a system without parameters writes, such as lead-3."""
-    from pgsum.evaluation import named_system
+    from pgsum.systems import Baseline
 
-    system = named_system(name)
+    baseline = Baseline(name)
     config = asked.config(Config())
-    inputs = {"data": asked.data or config.data.name, "split": asked.split}
-    return Scored(name, system, *asked.pairs(config), config, inputs)
+    found = asked.pairs(config)
+    return Scored({name: baseline}, found.pairs, found.skipped, config, found.inputs)
 
 
 def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
     """What a model writes: about DATA, or else about the corpus that it was trained on."""
+    from pgsum.bundle import sha256
+
     folder = choose_model(model)
     summarizer = load_summarizer(folder, device=device, threads=threads)
     config = asked.config(summarizer.bundle.config)
-
-    system = partial(_summarize_all, summarizer, decode=config.decode, report=asked.report)
-    inputs = {"model": str(folder), "data": asked.data or config.data.name, "split": asked.split}
-    return Scored(run_name(folder), system, *asked.pairs(config), config, inputs)
+    found = asked.pairs(config)
+    system = partial(
+        _summarize_all,
+        summarizer,
+        references=[pair.references for pair in found.pairs],
+        decode=config.decode,
+        report=asked.report,
+    )
+    inputs = {
+        "model": str(folder),
+        "model_sha256": sha256(folder / "model.safetensors"),
+        "vocabulary_sha256": sha256(folder / "vocab.json"),
+    }
+    return Scored(
+        {run_name(folder): system}, found.pairs, found.skipped, config, inputs | found.inputs
+    )
 
 
 def _summarize_all(
-    summarizer: "Summarizer", documents: Sequence[str], *, decode: DecodeConfig, report: Report
-) -> list[str]:
-    texts: list[str] = []
+    summarizer: "Summarizer",
+    documents: Sequence[str],
+    *,
+    references: Sequence[Sequence[str]],
+    decode: DecodeConfig,
+    report: Report,
+) -> "list[Written]":
+    """The best summaries; references are only looked at once those are written."""
+    from pgsum.systems import Written
+
+    written: list[Written] = []
     for first in range(0, len(documents), _DOCUMENTS_AT_ONCE):
         best = summarizer.summarize(
             documents[first : first + _DOCUMENTS_AT_ONCE],
             decode=decode,
-            progress=lambda done: report("summarizing", len(texts) + done, len(documents)),
+            progress=lambda done: report("summarizing", len(written) + done, len(documents)),
         )
-        texts.extend(summaries[0].text for summaries in best)
-    return texts
+        for i, summaries in enumerate(best, first):
+            summary = summaries[0]
+            trace = _trace(summary, references[i], summarizer)
+            written.append(Written(summary.text, trace))
+    return written
+
+
+def _trace(summary: "Summary", references: Sequence[str], summarizer: "Summarizer") -> "Trace":
+    from pgsum.metrics.copying import oovs_produced
+    from pgsum.systems import Trace
+
+    vocab, lowercase = summarizer.bundle.vocab, summarizer.bundle.config.text.lowercase
+    outside = [
+        oovs_produced(summary.text, reference, vocab, lowercase=lowercase)
+        for reference in references
+    ]
+    words = len(summary.tokens)
+    return Trace(
+        score=summary.score,
+        stop=summary.stop,
+        truncated=summary.truncated,
+        unread_tokens=summary.unread_tokens,
+        read_chars=summary.source_spans[-1][1],
+        words=words,
+        copied=sum(summary.copied),
+        oovs=sum(summary.oov),
+        p_gen=sum(summary.p_gen) / max(words, 1),
+        reference_oovs=sum(share.total for share in outside),
+        reference_oovs_found=sum(share.found for share in outside),
+    )

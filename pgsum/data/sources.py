@@ -72,12 +72,13 @@ class Split:
     """Pairs of one split, with the columns of a `Corpus`'s datasets.
 
     `notes` say in one sentence each what was left out of the files it comes from; `skipped` is the
-    number of bad rows among that.
+    number of bad rows among that. `fingerprint` changes with the content.
     """
 
     pairs: "Dataset"
     notes: tuple[str, ...]
     skipped: int
+    fingerprint: str
 
 
 def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corpus:
@@ -118,7 +119,39 @@ def open_split(
     if split not in entries:
         raise _not_named(split, config, options)
     pairs = _pairs(entries, split, config)
-    return Split(pairs, entries[split].notes, entries[split].skipped)
+    entry = entries[split]
+    return Split(pairs, entry.notes, entry.skipped, entry.fingerprint)
+
+
+def split_digests(config: DataConfig, split: str) -> dict[str, str]:
+    """The SHA-256 of each file that an opened split was read from; the built-in corpus has none."""
+    if config.name == "docstrings":
+        return {}
+    paths = _find_files(config, DATA_OPTIONS)
+    path = paths.get(split) or paths["train"]  # held out of which it was
+    files, _ = _records(path, Reading(wanted="pairs"), Tally(path.name))
+    return {str(file): content_digest(file) for file in files}
+
+
+@dataclass(frozen=True)
+class Unsorted:
+    """What the file of a split holds, before anything is left out; `tally` fills as it is read."""
+
+    split: str
+    records: Iterator[Record | BadRow]
+    tally: Tally
+
+
+def open_unsorted(config: DataConfig) -> Iterator[Unsorted]:
+    """Each split that has a file; none of the built-in corpus.
+
+    Raises DataError where a file cannot be read.
+    """
+    paths = {} if config.name == "docstrings" else _find_files(config, DATA_OPTIONS)
+    for split, path in paths.items():
+        tally = Tally(path.name)
+        _, records = _records(path, _reading(split, config, DATA_OPTIONS), tally)
+        yield Unsorted(split, records, tally)
 
 
 def _open(
@@ -234,13 +267,7 @@ def _not_named(split: str, config: DataConfig, options: OptionNames) -> ConfigEr
 def _open_file(
     path: Path, split: str, config: DataConfig, options: OptionNames, *, holds_out: bool
 ) -> Entry:
-    reading = Reading(
-        wanted="pairs" if split == "train" else "references",
-        columns=NamedColumns(config.document_column, config.summary_column, config.id_column),
-        encoding=config.encoding,
-        max_chars=config.max_chars,
-        options=options,
-    )
+    reading = _reading(split, config, options)
     tally = Tally(path.name)
     files, records = _records(path, reading, tally)
 
@@ -260,6 +287,16 @@ def _open_file(
     fingerprint = _sha256([_FORMAT, settings, choices, contents])
     splits = ("train", "validation") if split == "train" and holds_out else (split,)
     return cached(fingerprint, splits, read, tally)
+
+
+def _reading(split: str, config: DataConfig, options: OptionNames) -> Reading:
+    return Reading(
+        wanted="pairs" if split == "train" else "references",
+        columns=NamedColumns(config.document_column, config.summary_column, config.id_column),
+        encoding=config.encoding,
+        max_chars=config.max_chars,
+        options=options,
+    )
 
 
 def _records(

@@ -1,7 +1,7 @@
 """Figures of several systems as a table to read and as JSON to keep; nothing is computed here.
 
-Both show percentages: figures from 0 to 1 times 100, rounded as Python's `round` does (the nearest,
-a tie to the even digit), to 2 decimals in the table and 4 in the file.
+Both show percentages: scores and shares from 0 to 1 times 100, rounded as Python's `round` does
+(the nearest, a tie to the even digit), to 2 decimals in the table and 4 in the file.
 """
 
 import json
@@ -11,19 +11,28 @@ from rich.table import Table
 from rich.text import Text
 
 from pgsum.metrics.bootstrap import Figure
+from pgsum.metrics.measures import MEASURES, Average, Measure
 
 Figures = Mapping[str, Mapping[str, Figure]]
 """By system, then by metric."""
 
-_HEADINGS = {"rouge1": "R-1", "rouge2": "R-2", "rougeL": "R-L", "rougeLsum": "R-Lsum"}
+Averages = Mapping[str, Mapping[str, Average]]
+"""Of the `summaries` and of the `references`, by measure."""
+
+HEADINGS = {"rouge1": "R-1", "rouge2": "R-2", "rougeL": "R-L", "rougeLsum": "R-Lsum"}
+
+
+def points(value: float) -> float:
+    """A score of one example as it stands in files: from 0 to 100, not rounded."""
+    return 100 * value
 
 
 def percent(value: float) -> float:
     """A figure as it stands in files."""
-    return round(100 * value, 4)
+    return round(points(value), 4)
 
 
-def metrics_json(*, signature: str, n: int, systems: Figures) -> str:
+def metrics_json(*, signature: str, n: int, systems: Figures, averages: Averages) -> str:
     """What `metrics.json` holds; the same figures give the same bytes."""
     figures = {
         name: {
@@ -32,14 +41,24 @@ def metrics_json(*, signature: str, n: int, systems: Figures) -> str:
         }
         for name, by_metric in systems.items()
     }
-    content = {"signature": signature, "n": n, "systems": figures}
+    measures = {
+        name: {
+            measure: {
+                part: percent(value) if MEASURES[measure].is_share else round(value, 4)
+                for part, value in average._asdict().items()
+            }
+            for measure, average in by_measure.items()
+        }
+        for name, by_measure in averages.items()
+    }
+    content = {"signature": signature, "n": n, "systems": figures, "measures": measures}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def rows(systems: Figures) -> list[list[str]]:
     """A heading, then a row for each system: its name, and F1 with its interval for each metric."""
-    return [["system", *_HEADINGS.values()]] + [
-        [name, *(_cell(by_metric[metric]) for metric in _HEADINGS)]
+    return [["system", *HEADINGS.values()]] + [
+        [name, *(_cell(by_metric[metric]) for metric in HEADINGS)]
         for name, by_metric in systems.items()
     ]
 
@@ -54,6 +73,40 @@ def table(systems: Figures) -> Table:
         # Text, so that brackets are not taken for markup; the interval below its figure.
         drawn.add_row(Text(name), *(Text(cell.replace(" [", "\n[")) for cell in cells))
     return drawn
+
+
+def measures_table(averages: Averages, *, system: str) -> Table:
+    """How the system wrote, beside the references; a row for each measure that there is.
+
+    Shares are micro averages: all that was found out of all there was.
+    """
+    found, expected = averages["summaries"], averages["references"]
+    drawn = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("", system, "references"):
+        drawn.add_column(Text(column), overflow="fold", justify="left" if not column else "right")
+    for name, measure in MEASURES.items():
+        if name in found or name in expected:
+            cells = (_average(column.get(name), measure) for column in (found, expected))
+            drawn.add_row(Text(measure.label), *map(Text, cells))
+    return drawn
+
+
+def captions(systems: Figures) -> list[str]:
+    """What the figures are not, in sentences."""
+    said = []
+    if "oracle" in systems:
+        said.append("oracle chooses sentences by looking at the references: a bound, no system.")
+    return [
+        *said,
+        "ROUGE and the proxies count shared words: overlap, neither truth nor style. Intervals say "
+        "what other examples would change, not what another seed would.",
+    ]
+
+
+def _average(average: Average | None, measure: Measure) -> str:
+    if average is None:
+        return ""
+    return f"{100 * average.micro:.2f}%" if measure.is_share else f"{average.micro:.2f}"
 
 
 def _cell(figure: Figure) -> str:

@@ -6,13 +6,8 @@ references. Knows strings and single examples; means and intervals are `bootstra
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from importlib.metadata import version
 from itertools import chain
-from multiprocessing import get_context
-from os import cpu_count
-from signal import SIG_IGN, SIGINT, signal
 from statistics import fmean
 from typing import NamedTuple
 
@@ -20,10 +15,11 @@ from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.scoring import fmeasure
 
 import pgsum
-from pgsum.errors import ConfigError, PgsumError
+from pgsum.errors import ConfigError
 from pgsum.metrics.lcs import lcs_length, union_lcs_length
 from pgsum.metrics.stemming import STEMMERS
 from pgsum.metrics.tokens import TOKENIZERS, summary_sentences, text_lines, tokens
+from pgsum.parallel import map_in_processes
 
 METRICS = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 SENTENCES = ("rule", "newline")
@@ -129,31 +125,14 @@ class Rouge:
         `progress` is called now and then with the pairs done and their number.
         """
         pairs = list(zip(predictions, references, strict=True))
-        most = len(pairs) // _PAIRS_PER_WORKER
-        workers = max(1, min(workers or cpu_count() or 1, most))
-        chunks = [pairs[i : i + _CHUNK] for i in range(0, len(pairs), _CHUNK)]
-        scores: list[list[Scores]] = []
-        # Spawned, not forked: the caller may hold a model and its threads. Ctrl-C is the caller's.
-        pool = (
-            ProcessPoolExecutor(workers, get_context("spawn"), signal, (SIGINT, SIG_IGN))
-            if workers > 1
-            else None
+        return map_in_processes(
+            self._score_chunk,
+            pairs,
+            chunk=_CHUNK,
+            at_most=len(pairs) // _PAIRS_PER_WORKER,
+            workers=workers,
+            progress=progress,
         )
-        try:
-            for scored in (pool.map if pool else map)(self._score_chunk, chunks):
-                scores += scored
-                if progress:
-                    progress(len(scores), len(pairs))
-        except BrokenProcessPool as error:
-            raise PgsumError(
-                f"A process that scored ROUGE died after {len(scores)} of {len(pairs)} pairs; "
-                "it may have run out of memory.",
-                hint="free some, or score with one process",
-            ) from error
-        finally:
-            if pool:
-                pool.shutdown(cancel_futures=True)
-        return scores
 
     def lines(self, text: str) -> list[str]:
         """The sentences of `text` for rougeLsum; none of them is empty."""

@@ -4,8 +4,10 @@ import pytest
 from datasets import Dataset
 
 from pgsum.cli.model import run_name
+from pgsum.data.files import content_digest
 from pgsum.data.sources import Split
 from pgsum.summarizer import Summarizer
+from pgsum.systems import BASELINES
 
 PAIRS = [
     {"id": "x", "document": "The cat sat. It slept.", "summary": "The cat sat."},
@@ -42,18 +44,20 @@ def test_predictions_are_scored_against_the_references_beside_them(pgsum):
     options = ["--predictions", "mine.jsonl", "--reference-column", "reference"]
     done = pgsum("evaluate", *options)
     assert (done.code, done.err) == (0, "")
-    heading, row, _, signature = done.out.splitlines()
+    heading, row, _, signature, *below = done.out.splitlines()
     assert heading.split() == ["system", "R-1", "R-2", "R-L", "R-Lsum"]
     assert row.split() == ["prediction", "100.00", "100.00", "100.00", "100.00"]
     assert signature.startswith("ROUGE|n:2|nrefs:1|")
+    assert "words                                3.00        3.00" in below
+    assert below[-1].startswith("ROUGE and the proxies count shared words: overlap, neither truth")
     other = figures(pgsum("evaluate", *options, "--prediction-column", "other", "--json"))
     assert list(other) == ["other"]
     assert other["other"]["rouge1"] < 100
 
 
-def test_predictions_are_matched_with_data_by_id_and_lead_stands_beside_them(pgsum):
+def test_predictions_are_matched_with_data_by_id_and_baselines_stand_below_them(pgsum):
     found = figures(pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--json"))
-    assert list(found) == ["prediction", "lead-1", "lead-3"]
+    assert list(found) == ["prediction", *BASELINES]
     assert found["prediction"]["rouge1"] == 100
     alone = ["--no-baselines", "--json"]
     found = figures(pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", *alone))
@@ -62,14 +66,14 @@ def test_predictions_are_matched_with_data_by_id_and_lead_stands_beside_them(pgs
 
 def test_a_baseline_needs_no_model(pgsum):
     found = figures(pgsum("evaluate", "pairs.jsonl", "--system", "lead-2", "--json"))
-    assert list(found) == ["lead-2", "lead-1", "lead-3"]
+    assert list(found) == ["lead-2", *BASELINES]
     assert found["lead-2"] == found["lead-3"]
 
 
 def test_rouge_options_change_the_signature(pgsum):
-    options = ["--rouge-tokenizer", "unicode", "--rouge-stemmer", "none", "--json"]
-    done = pgsum("evaluate", "pairs.jsonl", "--system", "lead-1", *options)
-    assert "|tok:unicode|stem:none|" in json.loads(done.out)["signature"]
+    options = ["--rouge-tokenizer", "unicode", "--rouge-stemmer", "none", "--multi-ref", "mean"]
+    done = pgsum("evaluate", "pairs.jsonl", "--system", "lead-1", *options, "--json")
+    assert "|multi:mean|tok:unicode|stem:none|" in json.loads(done.out)["signature"]
 
 
 def test_results_are_kept_in_a_new_folder_only(pgsum, here):
@@ -79,17 +83,50 @@ def test_results_are_kept_in_a_new_folder_only(pgsum, here):
     assert done.err == ""
     assert (here / "results" / "metrics.json").read_text(encoding="utf-8") == done.out
     run = json.loads((here / "results" / "run.json").read_text(encoding="utf-8"))
-    assert run["inputs"] == {"data": "pairs.jsonl", "split": "test"}
+    inputs = run["inputs"]
+    assert (inputs["data"], inputs["split"]) == ("pairs.jsonl", "test")
+    assert inputs["files"] == {"pairs.jsonl": content_digest(here / "pairs.jsonl")}
+    assert len(inputs["fingerprint"]) == 64
     assert run["config"]["data"]["test"] == "pairs.jsonl"
     taken = pgsum(*options, "--json")
     assert taken.code == 2
     assert json.loads(taken.err)["where"] == "results"
 
 
+@pytest.mark.parametrize("no_baselines", [[], ["--no-baselines"]])
+def test_scoring_what_was_kept_again_gives_the_same_metrics(pgsum, tiny_model, here, no_baselines):
+    model = ["--model", tiny_model, "--threads", "1"]
+    done = pgsum("evaluate", "pairs.jsonl", *model, "--out", "once", *no_baselines)
+    assert done.code == 0
+    pgsum("evaluate", "--predictions", "once/predictions.jsonl", "--out", "again", *no_baselines)
+    once, again = ((here / name / "metrics.json").read_bytes() for name in ("once", "again"))
+    assert once == again
+    assert "p_gen, mean" in done.out
+    assert "novel 1-grams, to what was read" in done.out
+    inputs = json.loads((here / "once" / "run.json").read_text(encoding="utf-8"))["inputs"]
+    assert inputs["model_sha256"] == content_digest(tiny_model / "model.safetensors")
+    assert inputs["vocabulary_sha256"] == content_digest(tiny_model / "vocab.json")
+
+
+def test_predictions_with_what_a_model_told_are_measured_anew_where_there_are_documents(
+    pgsum, tiny_model, here
+):
+    pgsum("evaluate", "pairs.jsonl", "--model", tiny_model, "--threads", "1", "--out", "once")
+    options = ["--predictions", "once/predictions.jsonl", "--out", "again"]
+    pgsum("evaluate", "pairs.jsonl", *options)
+    once, again = ((here / name / "metrics.json").read_bytes() for name in ("once", "again"))
+    assert once == again
+
+
+def test_the_oracle_is_called_no_system(pgsum):
+    done = pgsum("evaluate", "pairs.jsonl", "--system", "lead-1")
+    assert "oracle chooses sentences by looking at the references: a bound, no system." in done.out
+
+
 def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
     model = ["--model", tiny_model, "--threads", "1", "--json"]
     found = figures(pgsum("evaluate", "pairs.jsonl", *model))
-    assert list(found) == [run_name(tiny_model), "lead-1", "lead-3"]
+    assert list(found) == [run_name(tiny_model), *BASELINES]
     done = pgsum("evaluate", "pairs.jsonl", *model, "--set", "decode.beam=2")
     assert done.code == 2
     assert "did you mean decode.beam_size?" in json.loads(done.err)["hint"]
@@ -145,11 +182,11 @@ def test_without_data_a_model_is_scored_on_its_own_corpus(pgsum, tiny_model, mon
             {"id": row["id"], "document": row["document"], "references": [row["summary"]]}
             for row in PAIRS
         ]
-        return Split(Dataset.from_list(pairs), (), 0)
+        return Split(Dataset.from_list(pairs), (), 0, "f" * 64)
 
     monkeypatch.setattr("pgsum.data.sources.open_split", open_split)
     done = pgsum("evaluate", "--model", tiny_model, "--split", "validation", "--json")
-    assert len(figures(done)) == 3
+    assert len(figures(done)) == 1 + len(BASELINES)
     assert asked == [("docstrings", "validation")]
 
 
@@ -161,7 +198,7 @@ def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
     assert pgsum(*options).code == 3
     assert pgsum(*options, *columns).code == 3
     done = pgsum(*options, *columns, "--on-bad", "skip")
-    assert len(figures(done, code=5)) == 2
+    assert list(figures(done, code=5)) == ["lead-1", *BASELINES[1:]]
     assert json.loads(done.err) == {"warning": "1 bad row is left out of these figures."}
     done = pgsum(*options[:-1], *columns, "--on-bad", "skip")
     assert "odd.jsonl: 1 bad row skipped" in done.err

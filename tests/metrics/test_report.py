@@ -4,7 +4,8 @@ import json
 from rich.console import Console
 
 from pgsum.metrics.bootstrap import Figure
-from pgsum.metrics.report import metrics_json, rows, table
+from pgsum.metrics.measures import Average
+from pgsum.metrics.report import captions, measures_table, metrics_json, rows, table
 from pgsum.metrics.rouge import METRICS
 
 OF_P_AND_R = {"p_low": 0.25, "p_high": 0.375, "r_low": 0.4375, "r_high": 0.5625}
@@ -14,16 +15,22 @@ SYSTEMS = {
     ),
     "[b]lead-3": dict.fromkeys(METRICS, Figure(0.0, 1.0, 0.5, 0.25, 1.0, **OF_P_AND_R)),
 }
+AVERAGES = {
+    "summaries": {"words": Average(57.04, 50.0), "novel_2grams": Average(0.0625, 0.05)},
+    "references": {"words": Average(52.5, 50.0), "coverage": Average(0.9, 0.875)},
+}
 
 
-def drawn(width):
+def drawn(width, renderable=None):
     out = io.StringIO()
-    Console(file=out, width=width).print(table(SYSTEMS))
+    Console(file=out, width=width).print(renderable or table(SYSTEMS))
     return out.getvalue()
 
 
 def test_json_has_a_figure_for_each_system_metric_and_part():
-    content = json.loads(metrics_json(signature="ROUGE|n:2", n=2, systems=SYSTEMS))
+    content = json.loads(
+        metrics_json(signature="ROUGE|n:2", n=2, systems=SYSTEMS, averages=AVERAGES)
+    )
     assert content["signature"] == "ROUGE|n:2"
     assert content["n"] == 2
     assert list(content["systems"]) == list(SYSTEMS)
@@ -39,6 +46,30 @@ def test_json_has_a_figure_for_each_system_metric_and_part():
         "r_low": 43.75,
         "r_high": 56.25,
     }
+
+
+def test_json_has_shares_in_percent_and_other_measures_as_they_are():
+    content = json.loads(metrics_json(signature="", n=2, systems=SYSTEMS, averages=AVERAGES))
+    assert content["measures"]["summaries"] == {
+        "words": {"micro": 57.04, "macro": 50.0},
+        "novel_2grams": {"micro": 6.25, "macro": 5.0},
+    }
+    assert content["measures"]["references"]["coverage"] == {"micro": 90.0, "macro": 87.5}
+
+
+def test_measures_stand_beside_those_of_the_references_as_far_as_there_are_any():
+    lines = drawn(80, measures_table(AVERAGES, system="[b]mine")).splitlines()
+    assert [line.split() for line in lines] == [
+        ["[b]mine", "references"],
+        ["words", "57.04", "52.50"],
+        ["novel", "2-grams", "6.25%"],
+        ["coverage", "90.00%"],
+    ]
+
+
+def test_captions_say_what_figures_are_not():
+    assert len(captions(SYSTEMS)) == 1
+    assert "oracle" in captions({**SYSTEMS, "oracle": SYSTEMS["[b]lead-3"]})[0]
 
 
 def test_rows_give_f1_with_its_interval():

@@ -1,0 +1,93 @@
+"""The folder of an evaluation: metrics.json, predictions.jsonl and run.json.
+
+Knows files and what is to be told of a run. Knows nothing of how a score is counted.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pgsum.environment import git_commit, hardware, versions
+from pgsum.errors import ConfigError
+from pgsum.evaluation import Evaluation
+from pgsum.metrics.report import metrics_json
+from pgsum.predictions import prediction_lines
+
+
+def check_output_folder(folder: Path) -> None:
+    """Raises ConfigError where `folder` is there and not empty: no result is written over."""
+    try:
+        taken = folder.exists() and any(folder.iterdir())
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    if taken:
+        raise ConfigError(
+            "The folder holds files already.", where=str(folder), hint="name a new one with --out"
+        )
+
+
+def metrics_of(evaluation: Evaluation) -> str:
+    """What `metrics.json` holds: the same evaluation gives the same bytes."""
+    return metrics_json(
+        signature=evaluation.signature,
+        n=len(evaluation.pairs),
+        systems=evaluation.figures,
+        averages=evaluation.averages,
+    )
+
+
+def write_evaluation(
+    folder: Path,
+    evaluation: Evaluation,
+    *,
+    command: Sequence[str],
+    config: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    seconds: float,
+) -> None:
+    """`metrics.json`, `predictions.jsonl` and `run.json` in a new or empty folder.
+
+    The same evaluation gives the same bytes but for `run.json`, which alone tells how, where, when
+    and in what time (`seconds`); `inputs` name what was read, with checksums.
+    """
+    check_output_folder(folder)
+    run = {
+        "command": list(command),
+        "config": dict(config),
+        "inputs": dict(inputs),
+        "systems": list(evaluation.systems),
+        "signature": evaluation.signature,
+        "seed": evaluation.seed,
+        "notes": list(evaluation.notes),
+        "git_commit": git_commit(),
+        "versions": versions(),
+        "hardware": hardware(),
+        "seconds": round(seconds, 3),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "predictions.jsonl", "".join(prediction_lines(evaluation)))
+        _write(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
+        _write(folder / "metrics.json", metrics_of(evaluation))  # last: where it stands, all does
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _write(path: Path, content: str) -> None:
+    """Whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        # Half a surrogate pair, which UTF-8 cannot hold, is escaped as JSON would escape it.
+        unfinished.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"The folder cannot be written: {error.strerror or error}.",
+        where=str(folder),
+        hint="name another with --out",
+    )

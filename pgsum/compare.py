@@ -1,0 +1,168 @@
+"""Evaluations on disk, read to be compared: refused where they do not measure the same thing.
+
+Knows the files that `pgsum.predictions` writes. Knows no statistics: those are
+`pgsum.metrics.comparison`'s.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pgsum.errors import DataError
+from pgsum.evaluation import some
+from pgsum.metrics.comparison import Comparison, ScoresOfSystem, compare
+from pgsum.metrics.rouge import METRICS
+
+_HINT = "a run is a folder that `pgsum evaluate --out` wrote"
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One run of `pgsum evaluate`: the system asked for, and its F1 (0 to 100) by example.
+
+    `texts` holds, by id, what the system had to summarize (a hash, where it is known) and the
+    references that it was scored against.
+    """
+
+    folder: Path
+    system: str
+    signature: str
+    texts: Mapping[str, tuple[str | None, tuple[str, ...]]]
+    scores: ScoresOfSystem
+
+
+def compare_runs(folders: Sequence[Path]) -> Comparison:
+    """The system of each folder compared with that of the first.
+
+    Raises DataError where a folder holds no evaluation, or where two of them have different
+    signatures, ids, references or documents, with the first five.
+    """
+    first, *others = [read_evaluation(folder) for folder in folders]
+    for other in others:
+        _refuse_unlike(first, other)
+    names = _names([first, *others])
+    order = list(first.texts)
+    systems = {
+        name: _in_order(run, order) for name, run in zip(names, [first, *others], strict=True)
+    }
+    return compare(systems, signature=first.signature)
+
+
+def read_evaluation(folder: Path) -> Evaluated:
+    """The evaluation that `folder` holds."""
+    metrics = _object((folder / "metrics.json"), _text(folder / "metrics.json"))
+    path = folder / "predictions.jsonl"
+    rows = list(_rows(path))
+    if not rows:
+        raise DataError("The file holds no prediction.", where=str(path), hint=_HINT)
+    try:
+        scores = {metric: np.array([float(row[metric]["f"]) for row in rows]) for metric in METRICS}
+        ids = [str(row["id"]) for row in rows]
+        texts = [(row.get("source_sha256"), tuple(row["references"])) for row in rows]
+        system, signature = str(rows[0]["system"]), str(metrics["signature"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"The evaluation is damaged, or not one of ours: {type(error).__name__} {error}.",
+            where=str(folder),
+            hint=_HINT,
+        ) from error
+    if repeated := [id_ for id_, times in Counter(ids).items() if times > 1]:
+        raise DataError(f"Ids must be unique; these are not: {some(repeated)}.", where=str(path))
+    return Evaluated(folder, system, signature, dict(zip(ids, texts, strict=True)), scores)
+
+
+def _refuse_unlike(first: Evaluated, other: Evaluated) -> None:
+    if first.signature != other.signature:
+        raise DataError(
+            f"The scores were counted in different ways: {_unlike_fields(first, other)}.",
+            where=str(other.folder),
+            hint=f"evaluate both alike; {first.folder} has {first.signature}",
+        )
+    faults = {
+        "only the first has": [id_ for id_ in first.texts if id_ not in other.texts],
+        "only the second has": [id_ for id_ in other.texts if id_ not in first.texts],
+    }
+    if not any(faults.values()):
+        shared = [(id_, texts, other.texts[id_]) for id_, texts in first.texts.items()]
+        faults = {
+            "different references for": [id_ for id_, a, b in shared if a[1] != b[1]],
+            "different documents for": [
+                id_ for id_, a, b in shared if None not in (a[0], b[0]) and a[0] != b[0]
+            ],
+        }
+    if any(faults.values()):
+        found = "; ".join(f"{fault} {some(ids)}" for fault, ids in faults.items() if ids)
+        raise DataError(
+            f"{first.folder} and {other.folder} were not scored on the same examples: {found}.",
+            where=str(other.folder),
+            hint="evaluate both on the same split of the same corpus",
+        )
+
+
+def _unlike_fields(first: Evaluated, other: Evaluated) -> str:
+    ours, theirs = (
+        dict(part.partition(":")[::2] for part in run.signature.split("|"))
+        for run in (first, other)
+    )
+    return ", ".join(
+        f"{name} is {ours.get(name, 'missing')} in {first.folder} and "
+        f"{theirs.get(name, 'missing')} in {other.folder}"
+        for name in dict.fromkeys([*ours, *theirs])
+        if ours.get(name) != theirs.get(name)
+    )
+
+
+def _names(runs: Sequence[Evaluated]) -> list[str]:
+    """What a person calls each: by its system, or its folder where systems share a name."""
+    systems = [run.system for run in runs]
+    names = systems if len(set(systems)) == len(runs) else [str(run.folder) for run in runs]
+    seen: Counter[str] = Counter()
+    unique = []
+    for name in names:
+        seen[name] += 1
+        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return unique
+
+
+def _in_order(run: Evaluated, ids: Sequence[str]) -> ScoresOfSystem:
+    place = {id_: i for i, id_ in enumerate(run.texts)}
+    order = np.array([place[id_] for id_ in ids])
+    return {metric: scores[order] for metric, scores in run.scores.items()}
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        if line:
+            yield _object(path, line, number)
+
+
+def _object(path: Path, text: str, line: int | None = None) -> dict[str, Any]:
+    where = str(path) if line is None else f"{path}:{line}"
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"This is no JSON: {error}.", where=where, hint=_HINT) from error
+    if not isinstance(content, dict):
+        raise DataError("This is no JSON object.", where=where, hint=_HINT)
+    return content
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(
+            f"{str(path.parent)!r} holds no evaluation: it has no {path.name}."
+            if path.parent.exists()
+            else f"{str(path.parent)!r} does not exist.",
+            where=str(path.parent),
+            hint=_HINT,
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise DataError(f"The file cannot be read: {reason}.", where=str(path)) from error

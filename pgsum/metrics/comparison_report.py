@@ -1,0 +1,185 @@
+"""A comparison for a terminal, for a page, for a paper and for a program; nothing is counted here.
+
+Names of systems come from files: each form escapes what it would take for its own signs.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from pgsum.metrics.comparison import (
+    BOOTSTRAP_TRIALS,
+    RANDOMIZATION_TRIALS,
+    Comparison,
+    Difference,
+)
+from pgsum.metrics.report import HEADINGS
+
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|#]")
+_LATEX = re.compile(r"[\\&%$#_{}~^|<>]")
+_LATEX_WORDS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+_HEADING = ("system", "metric", "F1", "difference", "95% interval", "p")
+
+
+def table(comparison: Comparison) -> Table:
+    """Means, and below them the difference, its interval and p; at most 80 columns wide."""
+    drawn = Table(box=None, padding=(0, 1, 0, 0))
+    for column in ("system", *HEADINGS.values()):
+        drawn.add_column(column, overflow="fold")
+    for name, means in comparison.means.items():
+        by_metric = {difference.metric: difference for difference in comparison.of(name)}
+        cells = [_cell(means[metric], by_metric.get(metric)) for metric in HEADINGS]
+        # Text, so that brackets are not taken for markup.
+        drawn.add_row(Text(name), *map(Text, cells))
+    return drawn
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """What may be said of each comparison, what the figures are, and what they are not."""
+    return [
+        *(_verdict(comparison.of(name)) for name in list(comparison.means)[1:]),
+        _method(comparison),
+        "ROUGE counts words shared with references: more of them is neither more truth nor better "
+        "style, and another seed of the same training may differ by as much.",
+    ]
+
+
+def line(comparison: Comparison) -> str:
+    """All of it in one line, to be pasted into a paper."""
+    found = [
+        f"{name} against {differences[0].against}: "
+        + ", ".join(f"{HEADINGS[d.metric]} {_in_words(d)}" for d in differences)
+        for name in list(comparison.means)[1:]
+        if (differences := comparison.of(name))
+    ]
+    return f"{'; '.join(found)}. {_method(comparison)} {comparison.signature}"
+
+
+def markdown(comparison: Comparison) -> str:
+    """A table of GitHub's kind, a row for each system and metric."""
+    rows = [_HEADING, ("---",) * len(_HEADING), *_rows(comparison, _escape_markdown)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def latex(comparison: Comparison) -> str:
+    """A `tabular` that needs no package."""
+    heading = " & ".join(map(_escape_latex, _HEADING))
+    rows = [" & ".join(row) for row in _rows(comparison, _escape_latex)]
+    return "\n".join(
+        [
+            r"\begin{tabular}{llrrrr}",
+            r"\hline",
+            rf"{heading} \\",
+            r"\hline",
+            *(rf"{row} \\" for row in rows),
+            r"\hline",
+            r"\end{tabular}",
+        ]
+    )
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Everything, for a program; the same comparison gives the same bytes."""
+    content = {
+        "signature": comparison.signature,
+        "n": comparison.n,
+        "seed": comparison.seed,
+        "bootstrap_trials": BOOTSTRAP_TRIALS,
+        "randomization_trials": RANDOMIZATION_TRIALS,
+        "systems": {
+            name: {metric: round(mean, 4) for metric, mean in means.items()}
+            for name, means in comparison.means.items()
+        },
+        "comparisons": [
+            {
+                "system": d.system,
+                "against": d.against,
+                "metric": d.metric,
+                "difference": round(d.value, 4),
+                "low": round(d.low, 4),
+                "high": round(d.high, 4),
+                "p": round(d.p, 6),
+                "p_holm": round(d.p_holm, 6),
+                "distinguishable": d.distinguishable,
+            }
+            for d in comparison.differences
+        ],
+        "line": line(comparison),
+    }
+    return json.dumps(content, indent=2)
+
+
+def _cell(mean: float, difference: Difference | None) -> str:
+    if difference is None:
+        return f"{mean:.2f}"
+    interval = f"[{difference.low:+z.2f}, {difference.high:+z.2f}]"
+    return f"{mean:.2f}\n{difference.value:+z.2f}\n{interval}\n{_p(difference)}"
+
+
+def _verdict(differences: Sequence[Difference]) -> str:
+    """Which metrics tell the two apart."""
+    groups: dict[str, list[str]] = {"higher": [], "lower": [], "not distinguishable": []}
+    for d in differences:
+        kind = (
+            ("higher" if d.value > 0 else "lower") if d.distinguishable else "not distinguishable"
+        )
+        groups[kind].append(HEADINGS[d.metric])
+    found = "; ".join(f"{kind} by {', '.join(names)}" for kind, names in groups.items() if names)
+    return f"{differences[0].system} against {differences[0].against}: {found}."
+
+
+def _method(comparison: Comparison) -> str:
+    correction = ", p after Holm for several systems" if comparison.several else ""
+    return (
+        "Differences of mean F1 in points, 95% intervals by paired bootstrap "
+        f"({BOOTSTRAP_TRIALS:,} samples), p by approximate randomization "
+        f"({RANDOMIZATION_TRIALS:,} trials), two-sided{correction}, seed {comparison.seed}."
+    )
+
+
+def _in_words(d: Difference) -> str:
+    doubt = "" if d.distinguishable else ", not distinguishable"
+    return f"{d.value:+z.2f} [{d.low:+z.2f}, {d.high:+z.2f}] ({_p(d)}{doubt})"
+
+
+def _rows(comparison: Comparison, escape: Callable[[str], str]) -> Sequence[Sequence[str]]:
+    (first, means), *_ = comparison.means.items()
+    alone = [
+        (escape(first), heading, f"{means[metric]:.2f}", "", "", "")
+        for metric, heading in HEADINGS.items()
+    ]
+    compared = [
+        (
+            escape(name),
+            HEADINGS[d.metric],
+            f"{comparison.means[name][d.metric]:.2f}",
+            f"{d.value:+z.2f}",
+            f"[{d.low:+z.2f}, {d.high:+z.2f}]",
+            f"{d.p_holm:.4f}" + ("" if d.distinguishable else ", not distinguishable"),
+        )
+        for name in comparison.means
+        for d in comparison.of(name)
+    ]
+    return alone + compared
+
+
+def _p(d: Difference) -> str:
+    return f"p = {d.p_holm:.4f}"
+
+
+def _escape_markdown(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\g<0>", text)
+
+
+def _escape_latex(text: str) -> str:
+    return _LATEX.sub(lambda sign: _LATEX_WORDS.get(sign[0], f"\\{sign[0]}"), text)

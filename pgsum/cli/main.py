@@ -9,6 +9,8 @@ import typer
 
 import pgsum
 from pgsum.cli import console
+from pgsum.cli.check import check
+from pgsum.cli.compare import compare
 from pgsum.cli.evaluate import evaluate
 from pgsum.cli.info import info
 from pgsum.cli.summarize import summarize
@@ -47,6 +49,17 @@ app.command(
         "pgsum evaluate --predictions mine.jsonl --reference-column summary",
     )
 )(evaluate)
+app.command(
+    epilog=_examples(
+        "pgsum compare scores/mine scores/theirs",
+        "pgsum compare scores/lead-3 scores/mine scores/theirs --format latex",
+    )
+)(compare)
+app.command(
+    epilog=_examples(
+        "pgsum check pairs.csv", "pgsum check corpus/ text.vocab_size=30000 --no-timing --json"
+    )
+)(check)
 app.command(epilog=_examples("pgsum info", "pgsum info > environment.txt"))(info)
 
 

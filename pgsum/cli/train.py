@@ -55,11 +55,7 @@ def train(
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug)
     data, settings = split_arguments([*([data] if data else []), *(settings or [])])
     overrides = corpus_overrides(data, split="train") if data else []
-    overrides += settings
-    if device is not None:
-        overrides.append(f"trainer.accelerator={_DEVICES.get(device, device)}")
-    if threads is not None:
-        overrides.append(f"trainer.threads={threads}")
+    overrides += [*settings, *machine_overrides(device, threads)]
     chosen = load_config(overrides, files=config or [])
     if print_config:
         console.data(to_yaml(chosen).rstrip("\n"))
@@ -80,3 +76,13 @@ def train(
     console.data(str(result.run_dir))
     if result.stopped in STOPPED:
         raise typer.Exit(STOPPED[result.stopped])
+
+
+def machine_overrides(device: str | None, threads: int | None) -> list[str]:
+    """What `--device` and `--threads` set."""
+    overrides = []
+    if device is not None:
+        overrides.append(f"trainer.accelerator={_DEVICES.get(device, device)}")
+    if threads is not None:
+        overrides.append(f"trainer.threads={threads}")
+    return overrides

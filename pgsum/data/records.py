@@ -56,6 +56,8 @@ class Tally:
     """What was left out or changed in one source of pairs."""
 
     name: str
+    columns: Columns | None = None
+    """As they were recognised, where there are columns."""
     bad: int = 0
     first_bad: list[BadRow] = field(default_factory=list)
     cut: int = 0
@@ -122,7 +124,7 @@ def to_records(
             yield row
             continue
         if columns is None:
-            columns = recognise(
+            columns = tally.columns = recognise(
                 row.values,
                 reading.columns,
                 wanted=reading.wanted,

@@ -11,7 +11,7 @@ from pgsum import __version__
 from pgsum.cli import info as info_module
 from pgsum.errors import ConfigError, DataError, ModelError, PgsumError
 
-VERBS = ("train", "summarize", "evaluate", "info")
+VERBS = ("train", "summarize", "evaluate", "compare", "check", "info")
 PGSUM = [sys.executable, "-m", "pgsum"]
 
 

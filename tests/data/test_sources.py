@@ -12,7 +12,7 @@ from pgsum.data import cache, docstrings
 from pgsum.data.docstrings import SourceFile
 from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
-from pgsum.data.sources import hold_out, open_corpus, open_split
+from pgsum.data.sources import hold_out, open_corpus, open_split, split_digests
 from pgsum.errors import ConfigError, DataError
 
 
@@ -298,3 +298,24 @@ def test_built_in_corpus_is_harvested_once_and_then_mapped(tmp_path, monkeypatch
     open_split(DataConfig(), "test", progress=lambda *numbers: told.append(numbers))
     assert len(harvests) == len(told) == 2
     assert open_corpus(DataConfig()).fingerprint != corpus.fingerprint
+
+
+def test_a_split_knows_its_content_and_the_digests_of_its_files(tmp_path):
+    def split_of(text):
+        (tmp_path / "test.jsonl").write_text(text, encoding="utf-8")
+        config = DataConfig(name="files", test=str(tmp_path / "test.jsonl"))
+        return open_split(config, "test").fingerprint, split_digests(config, "test")
+
+    once = split_of('{"document": "a", "summary": "b"}\n')
+    assert once == split_of('{"document": "a", "summary": "b"}\n')
+    other = split_of('{"document": "a", "summary": "c"}\n')
+    assert once[0] != other[0]
+    assert list(once[1]) == [str(tmp_path / "test.jsonl")]
+    assert once[1] != other[1]
+
+
+def test_a_split_that_was_held_out_has_the_digest_of_the_training_file(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"document": "a", "summary": "b"}\n', encoding="utf-8")
+    config = DataConfig(name="files", train=str(tmp_path / "a.jsonl"))
+    assert list(split_digests(config, "validation")) == [str(tmp_path / "a.jsonl")]
+    assert split_digests(DataConfig(), "test") == {}

@@ -22,6 +22,7 @@ from pgsum.cli.options import (
     Verbose,
 )
 from pgsum.cli.progress import progress
+from pgsum.cli.reported import check_report, write_report
 from pgsum.cli.scored import Asked, in_file, of_baseline, of_model
 from pgsum.config import to_dict
 from pgsum.errors import ConfigError
@@ -70,6 +71,12 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep figures and summaries there.")
     ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE.html", help="Show figures and all rows as a page.")
+    ] = None,
+    examples: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of these, explained: best, worst, any.")
+    ] = 20,
     on_bad: OnBad = "error",
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     device: Device = None,
@@ -91,8 +98,10 @@ def evaluate(
     started = time.monotonic()
     if out is not None:
         check_output_folder(out)
-    with progress() as report:
-        asked = Asked(data, split, settings or [], on_bad, report)
+    if report is not None:
+        check_report(report)
+    with progress() as told:
+        asked = Asked(data, split, settings or [], on_bad, told)
         if predictions is not None:
             found = in_file(
                 predictions, asked, prediction_column, reference_column, baselines=not no_baselines
@@ -109,7 +118,7 @@ def evaluate(
             stemmer=rouge_stemmer,
             multi=multi_ref,
             measured=found.measured,
-            progress=partial(report, "scoring"),
+            progress=partial(told, "scoring"),
         )
     if out is not None:
         write_evaluation(
@@ -121,6 +130,8 @@ def evaluate(
             seconds=time.monotonic() - started,
         )
         console.note(f"written: {out}")
+    if report is not None:
+        write_report(report, evaluation, found, examples=examples)
     for sentence in evaluation.notes:
         console.warning(sentence)
     if found.skipped:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 OPTION = "--explain"
 _TERMINAL = "-"
-_SUFFIXES = (".html", ".svg", ".json")
+_ENDINGS = (".html", ".svg", ".json")
+_HINT = "name a file that ends in .html, .svg or .json, or - for the terminal"
 
 
 class Explanations:
@@ -27,7 +28,8 @@ class Explanations:
         self._target = target
         self._explained: list[Explained] = []
         if not self.on_terminal:
-            _check_target(Path(target), inputs)
+            check_target(OPTION, Path(target), endings=_ENDINGS, hint=_HINT, inputs=inputs)
+            _check_matplotlib(Path(target))
 
     @property
     def on_terminal(self) -> bool:
@@ -76,11 +78,13 @@ class Explanations:
                 return to_json(self._explained)
 
 
-def _check_target(path: Path, inputs: Sequence[str]) -> None:
-    if path.suffix not in _SUFFIXES:
+def check_target(
+    option: str, path: Path, *, endings: Sequence[str], hint: str, inputs: Sequence[str] = ()
+) -> None:
+    """Raises ConfigError where a file with one of `endings` cannot be written, or is an input."""
+    if path.suffix not in endings:
         raise ConfigError(
-            f"{OPTION} is {str(path)!r}: its ending does not say what to make.",
-            hint="name a file that ends in .html, .svg or .json, or - for the terminal",
+            f"{option} is {str(path)!r}: its ending does not say what to make.", hint=hint
         )
     reason = None
     if path.is_dir():
@@ -91,8 +95,11 @@ def _check_target(path: Path, inputs: Sequence[str]) -> None:
         reason = "it is to be read"
     if reason:
         raise ConfigError(
-            f"{OPTION} cannot be written: {reason}.", where=str(path), hint="name another file"
+            f"{option} cannot be written: {reason}.", where=str(path), hint="name another file"
         )
+
+
+def _check_matplotlib(path: Path) -> None:
     if path.suffix == ".svg" and find_spec("matplotlib") is None:
         raise ConfigError(
             "A picture needs matplotlib, which is not installed.",

@@ -1,6 +1,6 @@
 """What `pgsum evaluate` scores: summaries of a file, a baseline or a model, and on which pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -98,6 +98,8 @@ class Scored:
     config: Config
     inputs: Mapping[str, Any]
     measured: "Sequence[Measured | None] | None" = field(default=None)
+    explain: "Callable[[Sequence[str]], list[Summary]] | None" = field(default=None)
+    """A model's summaries of documents once more, with where their words came from."""
 
 
 def in_file(
@@ -173,8 +175,19 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
         "vocabulary_sha256": sha256(folder / "vocab.json"),
     }
     return Scored(
-        {run_name(folder): system}, found.pairs, found.skipped, config, inputs | found.inputs
+        {run_name(folder): system},
+        found.pairs,
+        found.skipped,
+        config,
+        inputs | found.inputs,
+        explain=partial(_best, summarizer, decode=config.decode),
     )
+
+
+def _best(
+    summarizer: "Summarizer", documents: Sequence[str], *, decode: DecodeConfig
+) -> "list[Summary]":
+    return [summaries[0] for summaries in summarizer.summarize(documents, decode=decode)]
 
 
 def _summarize_all(

@@ -310,7 +310,7 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, capsys, environme
 )
 def test_an_explanation_that_cannot_be_is_refused(summarize, here, arguments, code, message):
     (here / "folder.html").mkdir()
-    (here / "a.json").write_text("A cat.", encoding="utf-8")
+    (here / "a.json").write_text('{"text": "A cat."}', encoding="utf-8")
     done = summarize(*arguments)
     assert done.code == code
     assert message in done.err

@@ -11,6 +11,7 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+const isolated = (token) => make("bdi", { lang: "" }, token); // whichever way it is written
 const three = (number) => number.toFixed(3);
 const percent = (share) => `${Math.round(100 * share)}%`;
 const tokensOf = (pieces) => pieces.filter((_, i) => i % 2);
@@ -254,7 +255,7 @@ function chooseWord(index) {
     ["copied part", three(shown.copied_part[index])],
     ["log-probability", three(shown.log_probs[index])],
     ...shown.used[index].slice(0, 3).map(([source, value], i) =>
-      [i ? "" : "looked at", `${three(value)} ${tokensOf(shown.source)[source]} (token ${source + 1})`]),
+      [i ? "" : "looked at", three(value), " ", isolated(tokensOf(shown.source)[source]), ` (token ${source + 1})`]),
   ];
   tell(token, `${kind}${shown.oov[index] ? ", outside the vocabulary" : ""}`, lines);
   if (!shown.has_attention) return;
@@ -279,8 +280,8 @@ function chooseSource(index) {
   tell(tokensOf(shown.source)[index], `token ${index + 1} of ${sources.length}`, [
     ["attention in all", three(shown.coverage[index])],
     ...users.slice(0, 8).map(({ word, weight }, i) => [
-      i ? "" : "used by",
-      `${three(weight)} ${tokens[word]} (word ${word + 1})${shown.source_positions[word] === index ? ", copied" : ""}`,
+      i ? "" : "used by", three(weight), " ", isolated(tokens[word]),
+      ` (word ${word + 1})${shown.source_positions[word] === index ? ", copied" : ""}`,
     ]),
     ...(users.length ? [] : [["used by", "no word for a tenth of its attention"]]),
   ]);
@@ -290,8 +291,8 @@ function chooseSource(index) {
 
 function tell(token, kind, lines) {
   at("tip").replaceChildren(
-    make("p", {}, make("strong", { dir: "auto", lang: "" }, token), `: ${kind}`),
-    make("dl", {}, ...lines.flatMap(([name, value]) => [make("dt", {}, name), make("dd", { dir: "auto" }, value)])),
+    make("p", {}, make("strong", {}, isolated(token)), `: ${kind}`),
+    make("dl", {}, ...lines.flatMap(([name, ...value]) => [make("dt", {}, name), make("dd", {}, ...value)])),
   );
 }
 

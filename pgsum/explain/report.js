@@ -44,6 +44,7 @@ function find() {
   const rouge2 = data.metrics.indexOf(ROUGE_2);
   found = rows.filter((row) =>
     flags.every((flag) => row.flags.includes(flag)) &&
+    (!at("only-explained").checked || explainedAt.has(row.id)) &&
     (most === Infinity || row.scores[rouge2] <= most) &&
     (!text || [row.id, row.prediction, ...row.references].some((each) => each.toLowerCase().includes(text))));
   if (order.column !== null) {
@@ -115,6 +116,7 @@ function filters() {
   }));
   at("filters").addEventListener("input", find);
   if (!data.metrics.includes(ROUGE_2)) at("worst").parentElement.remove();
+  at("only-explained").parentElement.hidden = !data.explained.length;
 }
 
 function histogram({ name, number, value }) {

@@ -292,6 +292,11 @@ def test_other_scripts_run_their_own_way(opened):
         )
         assert style == ["rtl", "isolate"]
         assert shown.locator(id_).get_attribute("lang") == ""
+    word(shown, 0).hover()
+    tip = shown.locator("#tip dd").nth(4)
+    assert tip.text_content() == "0.900 آدم (token 2)"
+    assert tip.evaluate("dd => getComputedStyle(dd).direction") == "ltr"
+    assert tip.locator("bdi").text_content() == "آدم"
     word(shown, 0).focus()
     shown.keyboard.press("ArrowLeft")
     assert word(shown, 1).evaluate("word => word === document.activeElement")

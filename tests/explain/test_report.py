@@ -120,7 +120,10 @@ def test_figures_and_what_they_hang_on_are_there(opened):
 
 def test_a_row_leads_to_its_explanation(opened):
     shown = opened(report_page(report([row(n) for n in range(5)])))
-    assert shown.locator("#rows .id button").count() == 2
+    assert shown.locator("#rows tbody tr").count() == 5
+    shown.locator("#only-explained").check()
+    assert shown.locator("#rows .id button").count() == shown.locator("#rows tbody tr").count() == 2
+    shown.locator("#only-explained").uncheck()
     shown.locator("#rows .id button").nth(1).click()
     assert shown.locator("#source").inner_text() == "Quite else."
     assert shown.locator("#explained-heading").evaluate("h => h === document.activeElement")

@@ -7,7 +7,7 @@ tokens and ids. Knows no model, and shows nothing.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from statistics import fmean
@@ -106,13 +106,14 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Words:
-    """What the vocabulary that training would build leaves out, in tokens of the training pairs.
+    """What the vocabulary that training would build leaves out of the pairs of a split, in tokens.
 
     Of documents and summaries as they are cut; `copyable_oovs` are the OOVs of summaries that stand
-    in their documents, so that a pointer can say them.
+    in their documents, so that a pointer can say them. The vocabulary is counted on training pairs,
+    so only others show what new text is like: with `text.min_count=2`, a training summary has no
+    OOV that its document has, too, unless the vocabulary is full.
     """
 
-    vocab: int
     document_tokens: int
     document_oovs: int
     summary_tokens: int
@@ -141,7 +142,10 @@ class Check:
     name: str
     rows: Mapping[str, Rows]
     pairs: Mapping[str, Pairs]
-    words: Words | None = None
+    vocab: int | None = None
+    """Words that training would know, special tokens included."""
+    words: Mapping[str, Words] = field(default_factory=dict)
+    """Of all training pairs, and of a sample for validation."""
     lead: Lead | None = None
     prepared: Prepared | None = None
     problem: DataError | None = None
@@ -163,8 +167,16 @@ def check(config: Config, *, progress: Progress = _ignore) -> Check:
         )
     except DataError as error:
         return Check(corpus.name, rows, pairs, problem=error)
-    words, lead = _count_words(prepared), _score_leads(prepared.validation)
-    return Check(corpus.name, rows, pairs, words, lead, prepared, problem)
+    return Check(
+        corpus.name,
+        rows,
+        pairs,
+        len(prepared.vocab),
+        _words_by_split(prepared),
+        _score_leads(prepared.validation),
+        prepared,
+        problem,
+    )
 
 
 def _count_rows(unsorted: Unsorted) -> Rows:
@@ -304,25 +316,37 @@ def _spread(numbers: Iterable[int]) -> Spread:
     return Spread(*map(int, found))
 
 
-def _count_words(prepared: Prepared) -> Words:
-    vocab = len(prepared.vocab)
-    source, target = (_ids(prepared, name) for name in ("source_ids", "target_extended_ids"))
+Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def _words_by_split(prepared: Prepared) -> dict[str, Words]:
+    def of_column(name: str) -> Ids:
+        chunks = prepared.train.data.column(name).chunks
+        return np.concatenate([chunk.flatten().to_numpy() for chunk in chunks])
+
+    examples, vocab = prepared.validation_examples, len(prepared.vocab)
+    sources = (example.source.source_ids for example in examples)
+    targets = (example.target_extended_ids for example in examples)
+    return {
+        "train": _count_words(of_column("source_ids"), of_column("target_extended_ids"), vocab),
+        "validation": _count_words(_joined(sources), _joined(targets), vocab),
+    }
+
+
+def _joined(several: Iterable[Sequence[int]]) -> Ids:
+    return np.fromiter(chain.from_iterable(several), np.int64)
+
+
+def _count_words(source: Ids, target: Ids, vocab: int) -> Words:
     target = target[target != EOS_ID]
     copyable = int((target >= vocab).sum())
     return Words(
-        vocab=vocab,
         document_tokens=len(source),
         document_oovs=int((source == UNK_ID).sum()),
         summary_tokens=len(target),
         summary_oovs=int((target == UNK_ID).sum()) + copyable,
         copyable_oovs=copyable,
     )
-
-
-def _ids(prepared: Prepared, column: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Of all training pairs, one after the other."""
-    chunks = prepared.train.data.column(column).chunks
-    return np.concatenate([chunk.flatten().to_numpy() for chunk in chunks])
 
 
 def _score_leads(pairs: Sequence[Pair]) -> Lead:

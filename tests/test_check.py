@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgsum.check import Check, Spread, check
+from pgsum.check import Check, Spread, Words, check
 from pgsum.config import Config, load_config
 from pgsum.errors import ConfigError, DataError
 from pgsum.training import pace
@@ -97,7 +97,7 @@ def test_what_training_would_stop_at_is_the_problem_and_the_rest_is_told(checked
     assert message in found.problem.message
     assert found.problem.where.endswith("train.jsonl:7")
     assert found.pairs["train"].pairs >= 6
-    assert found.words is not None
+    assert found.vocab is not None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_corpus_without_a_pair_has_a_problem_and_no_figures(checked, rows):
     assert "There are no train pairs that can be used" in found.problem.message
     assert found.rows["train"].rows == len(rows)
     assert found.pairs == {}
-    assert found.words is found.lead is found.prepared is None
+    assert found.vocab is found.lead is found.prepared is None
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
@@ -183,11 +183,11 @@ def test_words_outside_the_vocabulary_and_those_that_copying_recovers(checked):
         {"document": "a a b b z", "summary": "a y"},
         {"document": "a a b b a", "summary": "b"},
     ]
-    found = checked("text.min_count=3", train=rows, validation=[row(1)]).words
+    new = {"document": "a v w", "summary": "w w v u a"}
+    found = checked("text.min_count=3", train=rows, validation=[new])
     assert found.vocab == 4 + 2
-    assert (found.document_oovs, found.document_tokens) == (2, 15)
-    assert (found.summary_oovs, found.summary_tokens) == (2, 6)
-    assert found.copyable_oovs == 1
+    assert found.words["train"] == Words(15, 2, 6, 2, 1)
+    assert found.words["validation"] == Words(3, 2, 5, 4, 3)
 
 
 def test_the_first_sentences_are_scored_against_the_validation_references(checked):

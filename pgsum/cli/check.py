@@ -17,7 +17,7 @@ from pgsum.errors import PgsumError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pgsum.check import Check, Pairs, Rows, Spread
+    from pgsum.check import Check, Pairs, Rows, Spread, Words
     from pgsum.training.pace import Pace
 
 _LISTED = 3
@@ -77,7 +77,8 @@ def _as_object(found: "Check", pace: "Pace | None") -> dict[str, Any]:
         "problem": _in_words(found.problem),
         "rows": {split: asdict(rows) for split, rows in found.rows.items()},
         "pairs": {split: asdict(pairs) for split, pairs in found.pairs.items()},
-        "words": asdict(found.words) if found.words else None,
+        "vocab": found.vocab,
+        "words": {split: asdict(words) for split, words in found.words.items()},
         "lead": asdict(found.lead) if found.lead else None,
         "training": pace._asdict() if pace else None,
     }
@@ -102,7 +103,8 @@ def _table(found: "Check", text: TextConfig) -> "Table":
     of_pairs = [
         _of_pairs(found.pairs[split], text) if split in found.pairs else {} for split in splits
     ]
-    for columns in (of_rows, of_pairs):
+    of_words = [_of_words(found.words[split]) if split in found.words else {} for split in splits]
+    for columns in (of_rows, of_pairs, of_words):
         for name in max(columns, key=len):
             drawn.add_row(name, *(column.get(name, "-") for column in columns))
     return drawn
@@ -139,6 +141,14 @@ def _of_pairs(pairs: "Pairs", text: TextConfig) -> dict[str, str]:
     }
 
 
+def _of_words(words: "Words") -> dict[str, str]:
+    return {
+        "documents' OOVs": _share(words.document_oovs, words.document_tokens),
+        "summaries' OOVs": _share(words.summary_oovs, words.summary_tokens),
+        "of these to be copied": _share(words.copyable_oovs, words.summary_oovs),
+    }
+
+
 def _in_a_cell(spread: "Spread") -> str:
     return " ".join(map(str, astuple(spread)))
 
@@ -155,16 +165,10 @@ def _sentences(found: "Check", pace: "Pace | None") -> Iterator[str]:
     for split, rows in found.rows.items():
         for reason, number in list(rows.bad.items())[:_LISTED]:
             yield console.one_line(f"bad rows of {split}: {number:,}: {reason}")
-    if found.words is not None:
-        words = found.words
+    if found.vocab is not None:
         yield (
-            f"vocabulary: {words.vocab:,} words; outside it are "
-            f"{_share(words.document_oovs, words.document_tokens)} of the documents' tokens and "
-            f"{_share(words.summary_oovs, words.summary_tokens)} of the summaries'"
-        )
-        yield (
-            f"copying: {_share(words.copyable_oovs, words.summary_oovs)} of the summaries' words "
-            "outside the vocabulary stand in their documents, where a pointer can copy them"
+            f"vocabulary: {found.vocab:,} words; OOVs are tokens outside it, to be copied those "
+            "that stand in their document, of validation a sample"
         )
     if found.lead is not None:
         for name, scores in found.lead.scores.items():

@@ -35,7 +35,7 @@ def test_a_corpus_is_told_about_in_a_table_and_sentences(pgsum, pairs):
     assert "bad rows 0 -" in lines
     assert "documents also in train - 0" in lines
     assert any(line.startswith("vocabulary: ") for line in lines)
-    assert any(line.startswith("copying: ") for line in lines)
+    assert any(line.startswith("of these to be copied ") for line in lines)
     assert any(line.startswith("lead-1: R-1 ") for line in lines)
     assert lines[-1].startswith("training: about ")
     assert "without its validations: 20 steps took" in lines[-1]
@@ -53,6 +53,7 @@ def test_json_is_one_object_with_the_same(pgsum, pairs):
         "problem",
         "rows",
         "pairs",
+        "vocab",
         "words",
         "lead",
         "training",

@@ -201,9 +201,9 @@ def change_settings(folder: Path, change: Callable[[dict[str, Any]], object]) ->
     [
         (
             lambda s: s.update(format=2, pgsum="9.1"),
-            r"another format than 1, .*it was written by pgsum 9\.1",
+            r"another format than 2, .*it was written by pgsum 9\.1",
         ),
-        (lambda s: s.pop("format"), "another format than 1"),
+        (lambda s: s.pop("format"), "another format than 2"),
         (lambda s: s["model"].update(beads=8), r"keys this version does not know: model\.beads"),
         (lambda s: s.update(router={"size": 3}), r"does not know: router\.size"),
         (lambda s: s["model"].update(hidden_size=-5), r"are damaged: model\.hidden_size is -5"),

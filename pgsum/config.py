@@ -202,7 +202,6 @@ class ModelConfig(Section, prefix="model."):
             ("attention_size",): ("attention=additive", self.attention == "additive"),
             ("context",): ("attention=none", self.attention == "none"),
             ("query_with_cell",): ("cell=lstm", self.cell == "lstm"),
-            ("coverage_weight",): ("coverage", self.coverage != "none"),
             ("initialisation",): ("encoder=rnn and decoder=rnn", sides == ("rnn", "rnn")),
         }
         for names, (what, is_there) in only_in.items():

@@ -200,7 +200,7 @@ def change_settings(folder: Path, change: Callable[[dict[str, Any]], object]) ->
     ("change", "words"),
     [
         (
-            lambda s: s.update(format=2, pgsum="9.1"),
+            lambda s: s.update(format=3, pgsum="9.1"),
             r"another format than 2, .*it was written by pgsum 9\.1",
         ),
         (lambda s: s.pop("format"), "another format than 2"),

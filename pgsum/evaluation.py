@@ -27,7 +27,7 @@ from pgsum.metrics.measures import (
     repeated,
 )
 from pgsum.metrics.rouge import Rouge, Scores
-from pgsum.metrics.tokens import letters_lost, tokenizer_for
+from pgsum.metrics.tokens import letters_lost, tokenizer_for, tokens
 from pgsum.parallel import map_in_processes
 from pgsum.systems import BASELINES, Baseline, System, Trace, Writer, Written
 
@@ -37,10 +37,14 @@ _CHARS_PER_WORKER = 2_000_000
 
 
 class Measured(NamedTuple):
-    """What was counted of one example: of the summary, and of its references together."""
+    """What was counted of one example: of the summary, and of its references together.
+
+    Words are those of ROUGE's `tokenizer`.
+    """
 
     summary: Measures
     references: Measures
+    tokenizer: str
 
 
 @dataclass(frozen=True)
@@ -96,20 +100,22 @@ def evaluate(
     trials: int = 1000,
     seed: int = 12345,
     workers: int | None = None,
+    where: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Scores of `systems`, then of `BASELINES` where all pairs have a document.
 
     Without `tokenizer`, the references' script decides. `measured` is what is known of the first
-    system's summaries already, from when there was a document. `progress` follows the scoring:
-    examples done and their number. DataError where pairs or summaries cannot be scored.
+    system's summaries already, from when there was a document. `where` is what errors call the
+    source of `pairs`. `progress` follows the scoring: examples done and their number. DataError
+    where pairs or summaries cannot be scored.
     """
-    _check_pairs(pairs)
+    _check_pairs(pairs, where)
     references = [pair.references for pair in pairs]
-    chosen = tokenizer or tokenizer_for(chain.from_iterable(references))
+    chosen = tokenizer or _tokenizer_for(list(chain.from_iterable(references)))
     rouge = Rouge(chosen, stemmer=stemmer, multi=multi)
     if tokenizer is None and chosen == "rouge155":
-        _refuse_lost_letters(pairs)
+        _refuse_lost_letters(pairs, where)
     everyone = dict(systems)
     if baselines and all(pair.document for pair in pairs):
         for name in BASELINES:
@@ -159,8 +165,18 @@ def evaluate(
         notes=(
             *_notes(rouge, pairs, predictions, by_script=tokenizer is None),
             *_health(first, [each.summary for each in found]),
+            *_left_aside(measured or (), rouge.tokenizer),
         ),
     )
+
+
+def _left_aside(measured: Iterable[Measured | None], tokenizer: str) -> Iterator[str]:
+    others = sorted({each.tokenizer for each in measured if each} - {tokenizer})
+    if others:
+        yield (
+            "What was measured against the documents is left out: it counts words of the ROUGE "
+            f"tokenizer {', '.join(others)}, and this run those of {tokenizer}."
+        )
 
 
 class _Row(NamedTuple):
@@ -217,10 +233,12 @@ class _Examiner:
             if pair.document:
                 read = pair.document[: trace.read_chars] if trace.truncated else pair.document
                 summary |= novelty_to_read(text, read, tokenizer=tokenizer)
-        if row.measured is not None:  # what needs a document comes from when there was one
+        if (
+            row.measured is not None and row.measured.tokenizer == tokenizer
+        ):  # what needs a document comes from when there was one
             summary = {**row.measured.summary, **summary}
             references = {**row.measured.references, **references}
-        return Measured(summary, references)
+        return Measured(summary, references, tokenizer)
 
 
 def _of_trace(trace: Trace) -> dict[str, Ratio]:
@@ -253,14 +271,18 @@ def _result(name: str, examined: Sequence[_Examined], trials: int, seed: int) ->
     )
 
 
-def _check_pairs(pairs: Sequence[Pair]) -> None:
+def _check_pairs(pairs: Sequence[Pair], where: str | None) -> None:
     if not pairs:
-        raise DataError("There is nothing to evaluate: the data hold no pair.")
+        raise DataError("There is nothing to evaluate: the data hold no pair.", where=where)
     times = Counter(pair.id for pair in pairs)
     if repeated := [id_ for id_, count in times.items() if count > 1]:
-        raise DataError(f"Ids must be unique; these are not: {some(repeated)}.")
+        raise DataError(
+            f"Ids must be unique; these are not: {some(repeated)}.",
+            where=where,
+            hint="give each row an id of its own, or remove the column",
+        )
     if bare := [pair.id for pair in pairs if not pair.references]:
-        raise DataError(f"Nothing to score against: no reference for {some(bare)}.")
+        raise DataError(f"Nothing to score against: no reference for {some(bare)}.", where=where)
 
 
 def _run(name: str, system: Writer, pairs: Sequence[Pair]) -> Sequence[Written]:
@@ -270,11 +292,21 @@ def _run(name: str, system: Writer, pairs: Sequence[Pair]) -> Sequence[Written]:
     return written
 
 
-def _refuse_lost_letters(pairs: Sequence[Pair]) -> None:
-    if lost := [pair.id for pair in pairs if _loses(pair.references, more_than=0.5)]:
+def _tokenizer_for(references: Sequence[str]) -> str:
+    """By letters or, as Latin words have many and Chinese ones few, by words."""
+    return "char" if _loses_words(references) else tokenizer_for(references)
+
+
+def _refuse_lost_letters(pairs: Sequence[Pair], where: str | None) -> None:
+    if lost := [
+        pair.id
+        for pair in pairs
+        if _loses(pair.references, more_than=0.5) or _loses_words(pair.references)
+    ]:
         raise DataError(
             "The ROUGE tokenizer rouge155 reads a-z and 0-9 only; it would drop more than half of "
-            f"the letters in the references of {some(lost)}.",
+            f"the letters or words in the references of {some(lost)}.",
+            where=where,
             hint="use --rouge-tokenizer char, or rouge155 to score them so all the same",
         )
 
@@ -282,6 +314,20 @@ def _refuse_lost_letters(pairs: Sequence[Pair]) -> None:
 def _loses(texts: Iterable[str], *, more_than: float) -> bool:
     counts = [letters_lost(text) for text in texts]
     return sum(lost for lost, _ in counts) > more_than * sum(letters for _, letters in counts)
+
+
+def _loses_words(texts: Iterable[str]) -> bool:
+    """Whether `rouge155` drops every letter of more than half of the words that have letters.
+
+    Of scripts without blanks each character is a word.
+    """
+    lost = words = 0
+    for text in texts:
+        for word in tokens(text, tokenizer="char", stemmer="none"):
+            if any(map(str.isalpha, word)):
+                words += 1
+                lost += not any(map(str.isascii, word))
+    return 2 * lost > words
 
 
 def _notes(
@@ -309,7 +355,7 @@ def _notes(
         yield f"Empty references: {empty}; they score 0."
     if by_script and rouge.tokenizer != "rouge155":
         yield (
-            "Most letters of the references are not a-z: ROUGE compares words of the tokenizer "
+            "Most letters or words of the references are not a-z: ROUGE compares words of the tokenizer "
             f"{rouge.tokenizer}; --rouge-tokenizer names another."
         )
 

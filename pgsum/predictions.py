@@ -113,9 +113,9 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[i
     Raises DataError, with the first five, where ids are repeated, missing or of no pair.
     """
     ids = [pair.id for pair in predictions.pairs]
-    if ids == [
-        str(number) for number in range(1, len(ids) + 1)
-    ]:  # what rows without ids are called
+    wanted = {pair.id for pair in pairs}
+    numbers = [str(number) for number in range(1, len(ids) + 1)]  # what rows without ids are called
+    if ids == numbers and not wanted & {*ids}:
         if len(ids) != len(pairs):
             raise DataError(
                 f"There are {len(ids)} predictions of {predictions.name} and {len(pairs)} pairs.",
@@ -123,7 +123,6 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[i
             )
         return list(range(len(ids)))
     by_id = {id_: place for place, id_ in enumerate(ids)}
-    wanted = {pair.id for pair in pairs}
     faults = {
         "more than one for": [id_ for id_, times in Counter(ids).items() if times > 1],
         "none for": [pair.id for pair in pairs if pair.id not in by_id],
@@ -192,7 +191,11 @@ def _known(row: Row) -> _Known:
         measured, trace = values["measured"], values["model"]
         known = _Known(
             trace=trace and Trace(**trace),
-            measured=Measured(_ratios(measured["summary"]), _ratios(measured["references"])),
+            measured=Measured(
+                _ratios(measured["summary"]),
+                _ratios(measured["references"]),
+                str(measured["tokenizer"]),
+            ),
             baselines={str(name): str(text) for name, text in values["baselines"].items()},
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -15,10 +15,14 @@ from pgsum.metrics.report import metrics_json
 from pgsum.predictions import prediction_lines
 
 
-def check_output_folder(folder: Path) -> None:
-    """Raises ConfigError where `folder` is there and not empty: no result is written over."""
+def make_output_folder(folder: Path) -> None:
+    """Makes `folder`, so that nobody waits for figures that could not be written.
+
+    Raises ConfigError where that fails, and where it is not empty: no result is written over.
+    """
     try:
-        taken = folder.exists() and any(folder.iterdir())
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = any(folder.iterdir())
     except OSError as error:
         raise _unwritable(folder, error) from error
     if taken:
@@ -51,7 +55,7 @@ def write_evaluation(
     The same evaluation gives the same bytes but for `run.json`, which alone tells how, where, when
     and in what time (`seconds`); `inputs` name what was read, with checksums.
     """
-    check_output_folder(folder)
+    make_output_folder(folder)
     run = {
         "command": list(command),
         "config": dict(config),
@@ -66,7 +70,6 @@ def write_evaluation(
         "seconds": round(seconds, 3),
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         _write(folder / "predictions.jsonl", "".join(prediction_lines(evaluation)))
         _write(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
         _write(folder / "metrics.json", metrics_of(evaluation))  # last: where it stands, all does

@@ -94,7 +94,7 @@ def test_chinese_references_choose_characters_and_say_so():
 def test_a_chinese_reference_among_english_ones_is_refused_unless_a_tokenizer_is_named():
     pairs = pairs_of("The cat sat down and slept.", "今天发布新手机", "It rained for days.")
     system = {"x": recorded([pair.references[0] for pair in pairs])}
-    with pytest.raises(DataError, match=r"more than half of the letters in the references of id1"):
+    with pytest.raises(DataError, match=r"more than half of the letters or words in .* of id1"):
         evaluate(pairs, system)
     with pytest.raises(DataError, match="--rouge-tokenizer char"):
         evaluate(pairs, system)
@@ -104,6 +104,33 @@ def test_a_chinese_reference_among_english_ones_is_refused_unless_a_tokenizer_is
     assert lost.systems["x"].scores[1]["rouge1"].f == 0
     assert "x: the ROUGE tokenizer rouge155 drops more than 5%" in lost.notes[0]
     assert "of 1 of 3 examples (id1)" in lost.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("reference", "tokenizer"),
+    [
+        ("今天发布iPhone", "char"),  # 4 of 10 letters, but 4 of 5 words
+        ("2015年4月", "char"),
+        ("Компания Apple показала iPhone", "char"),  # 2 of 4 words, but 16 of 27 letters
+        ("iPhone and iPad in 中国", "rouge155"),  # 2 of 6 words: a warning
+        ("Crème brûlée à la carte", "rouge155"),
+        ("1,000", "rouge155"),
+    ],
+)
+def test_words_are_counted_beside_letters_to_choose_the_tokenizer(reference, tokenizer):
+    evaluation = evaluate(pairs_of(reference), {"x": recorded(["x"])})
+    assert f"|tok:{tokenizer}|" in evaluation.signature
+
+
+def test_chinese_texts_that_share_their_latin_word_alone_are_not_the_same():
+    evaluation = evaluate(pairs_of("明天召回iPhone"), {"x": recorded(["今天发布iPhone"])})
+    assert evaluation.figures["x"]["rouge1"].f == pytest.approx(2 / 5)  # 天 and iphone
+
+
+def test_a_chinese_reference_with_a_latin_word_among_english_ones_is_refused():
+    pairs = pairs_of("The cat sat down and slept.", "今天发布iPhone", "It rained for days.")
+    with pytest.raises(DataError, match=r"of id1; at a\.jsonl; use --rouge-tokenizer char"):
+        evaluate(pairs, {"x": recorded(["x"] * 3)}, where="a.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -170,10 +197,20 @@ def test_what_a_model_tells_is_averaged_and_its_faults_are_noted():
 
 
 def test_what_was_measured_while_there_was_a_document_is_kept():
-    measured = Measured({"p_gen": Ratio(1, 4), "words": Ratio(99, 1)}, {})
-    evaluation = evaluate(pairs_of("a b"), {"x": recorded(["a b"])}, measured=[measured])
+    known = {"p_gen": Ratio(1, 4), "words": Ratio(99, 1)}
+    system = {"x": recorded(["a b"])}
+    measured = Measured(known, {}, "rouge155")
+    evaluation = evaluate(pairs_of("a b"), system, measured=[measured])
     assert evaluation.averages["summaries"]["p_gen"].micro == 0.25
     assert evaluation.averages["summaries"]["words"].micro == 2
+    assert evaluation.notes == ()
+
+    other = evaluate(pairs_of("a b"), system, measured=[measured._replace(tokenizer="char")])
+    assert "p_gen" not in other.averages["summaries"]
+    assert other.notes == (
+        "What was measured against the documents is left out: it counts words of the ROUGE "
+        "tokenizer char, and this run those of rouge155.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,3 +226,16 @@ def test_what_was_measured_while_there_was_a_document_is_kept():
 def test_what_cannot_be_scored_is_an_error(pairs, system, message):
     with pytest.raises(DataError, match=message):
         evaluate(pairs, {"sut": system})
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([], r"hold no pair; at a\.jsonl"),
+        (pairs_of("x") * 2, r"these are not: id0; at a\.jsonl"),
+        ([Pair("a", "x", ())], r"no reference for a; at a\.jsonl"),
+    ],
+)
+def test_what_cannot_be_scored_is_looked_for_where_it_was_read(pairs, message):
+    with pytest.raises(DataError, match=message):
+        evaluate(pairs, {"sut": shout}, where="a.jsonl")

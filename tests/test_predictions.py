@@ -96,6 +96,13 @@ def test_predictions_are_matched_by_id_in_any_order():
     assert match_predictions(predictions("b", "a"), PAIRS) == [1, 0]
 
 
+def test_ids_that_are_numbers_are_ids():
+    three = predictions("1", "2", "3")
+    assert match_predictions(three, [Pair(i, "", ("x",)) for i in "312"]) == [2, 0, 1]
+    with pytest.raises(DataError, match="none for 4, 5; some for what is not in the data: 1, 2"):
+        match_predictions(three, [Pair(i, "", ("x",)) for i in "345"])
+
+
 def test_predictions_without_ids_are_matched_by_order():
     assert match_predictions(predictions("1", "2"), PAIRS) == [0, 1]
     with pytest.raises(DataError, match="3 predictions of sut and 2 pairs"):

@@ -9,7 +9,7 @@ from pgsum.errors import ConfigError
 from pgsum.evaluation import evaluate
 from pgsum.metrics.rouge import METRICS
 from pgsum.predictions import read_predictions
-from pgsum.results import check_output_folder, write_evaluation
+from pgsum.results import make_output_folder, write_evaluation
 from pgsum.systems import BASELINES, Trace, Written, recorded
 
 PAIRS = [
@@ -119,8 +119,9 @@ def test_half_a_surrogate_pair_is_written_as_json_escapes_it(tmp_path):
 
 
 def test_results_are_never_written_over(tmp_path):
-    check_output_folder(tmp_path / "new")
-    check_output_folder(tmp_path)
+    make_output_folder(tmp_path)
+    make_output_folder(tmp_path / "new" / "one")
+    make_output_folder(tmp_path / "new" / "one")
     (tmp_path / "mine.txt").touch()
     with pytest.raises(ConfigError, match=r"holds files already.*--out"):
         written(tmp_path)

@@ -93,11 +93,11 @@ def evaluate(
     _refuse_several({"--model": model, "--system": system, "--predictions": predictions})
 
     from pgsum.evaluation import evaluate as score
-    from pgsum.results import check_output_folder, write_evaluation
+    from pgsum.results import make_output_folder, write_evaluation
 
     started = time.monotonic()
     if out is not None:
-        check_output_folder(out)
+        make_output_folder(out)
     if report is not None:
         check_report(report)
     with progress() as told:

@@ -53,7 +53,9 @@ def check(
 
     from pgsum.check import check as look_over
     from pgsum.training.pace import time_steps
+    from pgsum.training.plan import check_installation
 
+    check_installation(config.trainer)
     with progress() as report:
         found = look_over(config, progress=report)
         pace = None

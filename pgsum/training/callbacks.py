@@ -21,7 +21,7 @@ from torch import Tensor
 
 from pgsum.data.batch import Batch
 from pgsum.data.records import Pair
-from pgsum.errors import ConfigError, ModelError
+from pgsum.errors import ModelError
 from pgsum.explain.curves import write_curves
 from pgsum.metrics.rouge import METRICS, Rouge
 from pgsum.summarizer import Summarizer
@@ -122,7 +122,7 @@ class Curves(pl.Callback):
     def draw(self) -> None:
         try:
             write_curves(self.metrics, metric=self.metric)
-        except ConfigError as error:
+        except Exception as error:  # whatever it is, it is not worth a training
             if not self.said:
                 self.say(f"note: no curves of this training: {error}")
             self.said = True

@@ -31,7 +31,7 @@ def plan(
     """What `train` would do, without doing it; the corpus is read, for its figures."""
     run_dir = run_folder(config, out, overwrite=overwrite)
     check_embeddings(config.model)
-    check_tensorboard(config.trainer)
+    check_installation(config.trainer)
     corpus = read_corpus(config, report)
     prepared = prepare(corpus, config.text, validation_pairs=1, workers=config.data.workers)
     vectors = read_embeddings(config.model, prepared.vocab)
@@ -67,8 +67,15 @@ def check_embeddings(model: ModelConfig) -> None:
         check_file(Path(model.embeddings))
 
 
-def check_tensorboard(trainer: TrainerConfig) -> None:
-    """Raises ConfigError where `trainer.tensorboard` asks for a package that is not there."""
+def check_installation(trainer: TrainerConfig) -> None:
+    """Raises ConfigError where a package or a GPU is asked for that is not there."""
+    has_gpu = torch.cuda.is_available() or torch.backends.mps.is_available()
+    if trainer.accelerator == "gpu" and not has_gpu:
+        raise ConfigError(
+            "trainer.accelerator is gpu, but torch sees none here.",
+            where="trainer.accelerator",
+            hint="set trainer.accelerator=cpu",
+        )
     if trainer.tensorboard and find_spec("tensorboard") is None:
         raise ConfigError(
             "trainer.tensorboard is true, but the package tensorboard is not installed.",

@@ -48,7 +48,7 @@ from pgsum.training.folder import make_run_folder, run_folder
 from pgsum.training.module import TrainingModule
 from pgsum.training.plan import (
     check_embeddings,
-    check_tensorboard,
+    check_installation,
     read_corpus,
     read_embeddings,
 )
@@ -98,7 +98,7 @@ def train(
         config = replace(config, model=model_config, text=start.config.text)
     run_folder(config, out, overwrite=overwrite)  # refused now rather than in the end
     check_embeddings(config.model)  # likewise
-    check_tensorboard(config.trainer)
+    check_installation(config.trainer)
     if config.trainer.threads is not None:
         torch.set_num_threads(config.trainer.threads)
     pl.seed_everything(config.trainer.seed, verbose=False)

@@ -371,6 +371,16 @@ def test_of_two_runs_that_want_one_folder_the_later_gets_another_or_none(tmp_pat
         make_run_folder(Config(), made[0], overwrite=False)
 
 
+def test_a_gpu_that_is_not_there_is_said_before_anything_is_read(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    config = tiny(corpus, "trainer.accelerator=gpu")
+    for begin in (train, plan):
+        with pytest.raises(ConfigError, match=r"accelerator is gpu, but torch sees none here"):
+            begin(config, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_nothing_is_left_behind_when_the_corpus_is_bad(tmp_path):
     config = load_config([*TINY, f"data.train={tmp_path / 'missing.jsonl'}"])
     with pytest.raises(Exception, match=r"missing\.jsonl"):

@@ -39,8 +39,8 @@ class Evaluated:
 def compare_runs(folders: Sequence[Path]) -> Comparison:
     """The system of each folder compared with that of the first.
 
-    Raises DataError where a folder holds no evaluation, or where two of them have different
-    signatures, ids, references or documents, with the first five.
+    Raises DataError where a folder holds no evaluation, or where two of them have different ids,
+    references or documents, with the first five, or different signatures.
     """
     first, *others = [read_evaluation(folder) for folder in folders]
     for other in others:
@@ -77,12 +77,6 @@ def read_evaluation(folder: Path) -> Evaluated:
 
 
 def _refuse_unlike(first: Evaluated, other: Evaluated) -> None:
-    if first.signature != other.signature:
-        raise DataError(
-            f"The scores were counted in different ways: {_unlike_fields(first, other)}.",
-            where=str(other.folder),
-            hint=f"evaluate both alike; {first.folder} has {first.signature}",
-        )
     faults = {
         "only the first has": [id_ for id_ in first.texts if id_ not in other.texts],
         "only the second has": [id_ for id_ in other.texts if id_ not in first.texts],
@@ -101,6 +95,13 @@ def _refuse_unlike(first: Evaluated, other: Evaluated) -> None:
             f"{first.folder} and {other.folder} were not scored on the same examples: {found}.",
             where=str(other.folder),
             hint="evaluate both on the same split of the same corpus",
+        )
+    # Last: other examples make another signature, too, which would not name them.
+    if first.signature != other.signature:
+        raise DataError(
+            f"The scores were counted in different ways: {_unlike_fields(first, other)}.",
+            where=str(other.folder),
+            hint=f"evaluate both alike; {first.folder} has {first.signature}",
         )
 
 

@@ -70,6 +70,15 @@ def test_runs_that_measure_something_else_are_refused(tmp_path, other, message):
         compare_runs([run(tmp_path / "a"), run(tmp_path / "b", **other)])
 
 
+def test_of_a_run_over_some_of_the_pairs_the_missing_ones_are_named(tmp_path):
+    whole = run(tmp_path / "a")
+    some = run(tmp_path / "b", pairs=PAIRS[:1], texts=TEXTS[:1])
+    with pytest.raises(DataError, match=r"only the first has id1, id2, id3, id4, id5 and 1 more;"):
+        compare_runs([whole, some])
+    with pytest.raises(DataError, match=r"only the second has id1, id2, id3, id4, id5 and 1 more;"):
+        compare_runs([some, whole])
+
+
 def test_documents_that_are_not_known_are_not_compared(tmp_path):
     bare = changed(PAIRS, document="")
     assert compare_runs([run(tmp_path / "a"), run(tmp_path / "b", pairs=bare)]).n == 7

@@ -28,6 +28,10 @@ _LATEX_WORDS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
 }
+_NOT_TRUTH = (
+    "ROUGE counts words shared with references: more of them is neither more truth nor better "
+    "style, and another seed of the same training may differ by as much."
+)
 _HEADING = ("system", "metric", "F1", "difference", "95% interval", "p")
 
 
@@ -49,8 +53,7 @@ def sentences(comparison: Comparison) -> list[str]:
     return [
         *(_verdict(comparison.of(name)) for name in list(comparison.means)[1:]),
         _method(comparison),
-        "ROUGE counts words shared with references: more of them is neither more truth nor better "
-        "style, and another seed of the same training may differ by as much.",
+        _NOT_TRUTH,
     ]
 
 
@@ -66,13 +69,13 @@ def line(comparison: Comparison) -> str:
 
 
 def markdown(comparison: Comparison) -> str:
-    """A table of GitHub's kind, a row for each system and metric."""
+    """A table of GitHub's kind, a row for each system and metric, and what they do not say."""
     rows = [_HEADING, ("---",) * len(_HEADING), *_rows(comparison, _escape_markdown)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", _NOT_TRUTH])
 
 
 def latex(comparison: Comparison) -> str:
-    """A `tabular` that needs no package."""
+    """A `tabular` that needs no package; what its figures do not say is a comment below."""
     heading = " & ".join(map(_escape_latex, _HEADING))
     rows = [" & ".join(row) for row in _rows(comparison, _escape_latex)]
     return "\n".join(
@@ -84,6 +87,7 @@ def latex(comparison: Comparison) -> str:
             *(rf"{row} \\" for row in rows),
             r"\hline",
             r"\end{tabular}",
+            f"% {_NOT_TRUTH}",
         ]
     )
 
@@ -115,6 +119,7 @@ def comparison_json(comparison: Comparison) -> str:
             for d in comparison.differences
         ],
         "line": line(comparison),
+        "caution": _NOT_TRUTH,
     }
     return json.dumps(content, indent=2)
 

@@ -40,6 +40,7 @@ def test_each_format_is_the_same_each_time(pgsum, form, beginning):
     assert once.out == twice.out
     assert once.out.startswith(beginning)
     assert "ROUGE|n:12|" in once.out
+    assert once.out.count("ROUGE counts words shared with references") == 1
 
 
 def test_a_run_against_itself_has_no_difference(pgsum):

@@ -355,8 +355,8 @@ def _notes(
         yield f"Empty references: {empty}; they score 0."
     if by_script and rouge.tokenizer != "rouge155":
         yield (
-            "Most letters or words of the references are not a-z: ROUGE compares words of the tokenizer "
-            f"{rouge.tokenizer}; --rouge-tokenizer names another."
+            "Most letters or words of the references are not a-z: ROUGE compares words of the "
+            f"tokenizer {rouge.tokenizer}; --rouge-tokenizer names another."
         )
 
 

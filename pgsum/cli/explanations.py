@@ -1,12 +1,14 @@
 """What `--explain` makes of summaries: a page, a picture, data, or a drawing for the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsum.cli import console
-from pgsum.errors import ConfigError, DataError
+from pgsum.data.records import Pair
+from pgsum.data.rows import BadRow
+from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
     from pgsum.explain.content import Explained
@@ -35,6 +37,28 @@ class Explanations:
     def on_terminal(self) -> bool:
         return self._target == _TERMINAL
 
+    @property
+    def _ending(self) -> str:
+        return Path(self._target).suffix
+
+    def admitted(
+        self, documents: Iterable[tuple[str, Pair | BadRow]]
+    ) -> Iterable[tuple[str, Pair | BadRow]]:
+        """The same documents. Raises ConfigError where a picture is to show more than one."""
+        if self._ending != ".svg":
+            return documents
+        read, usable = [], 0
+        for file, document in documents:
+            read.append((file, document))
+            usable += isinstance(document, Pair)
+            if usable > 1:
+                raise ConfigError(
+                    "A picture shows one document, and there are several.",
+                    where=self._target,
+                    hint="name one, or a file that ends in .html for them all",
+                )
+        return read
+
     def add(self, name: str, summary: "Summary", references: Sequence[str]) -> None:
         """The next one: drawn at once on a terminal, else kept for `write`."""
         from pgsum.explain.content import Explained
@@ -46,12 +70,6 @@ class Explanations:
             console.painting(drawing(explained))
             return
         self._explained.append(explained)
-        if self._target.endswith(".svg") and len(self._explained) > 1:
-            raise DataError(
-                "A picture shows one document, and there are several.",
-                where=self._target,
-                hint="name one, or a file that ends in .html for them all",
-            )
 
     def write(self, *, model: str) -> None:
         """The file of all that were added. Raises ConfigError where it cannot be written."""
@@ -63,7 +81,7 @@ class Explanations:
         console.note(f"written: {self._target}")
 
     def _content(self, model: str) -> str:
-        match Path(self._target).suffix:
+        match self._ending:
             case ".html":
                 from pgsum.explain.page import page
 

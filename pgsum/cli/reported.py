@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from pgsum.cli import console
 from pgsum.cli.explanations import check_target
 from pgsum.cli.scored import Scored
+from pgsum.config import DecodeConfig
+from pgsum.plain_yaml import written
+from pgsum.settings import own_settings
 
 if TYPE_CHECKING:
     from pgsum.evaluation import Evaluation
@@ -32,7 +35,7 @@ def write_report(target: str, evaluation: "Evaluation", scored: Scored, *, examp
     from pgsum.explain.report import Report
     from pgsum.explain.report import examples as chosen
     from pgsum.explain.report import write_report as write
-    from pgsum.metrics.report import captions, rows
+    from pgsum.metrics.report import captions, measures_rows, rows
 
     scores = [row[_CHOSEN_BY].f for row in evaluation.systems[evaluation.system].scores]
     places = chosen(scores, examples, seed=evaluation.seed)
@@ -40,12 +43,23 @@ def write_report(target: str, evaluation: "Evaluation", scored: Scored, *, examp
         title=f"{evaluation.system}: evaluation",
         figures=rows(evaluation.figures),
         signature=evaluation.signature,
+        measures=measures_rows(evaluation.averages, system=evaluation.system),
+        settings=_changed(scored.config.decode) if scored.explain else [],
         rows=_rows(evaluation),
         explained=_explained(evaluation, places, scored),
         notes=[*evaluation.notes, *captions(evaluation.figures)],
     )
     write(Path(target), report)
     console.note(f"written: {target}")
+
+
+def _changed(decode: DecodeConfig) -> list[str]:
+    """The settings that are not the defaults, as one would give them to `--set`."""
+    return [
+        f"{setting.key}={written(value)}"
+        for setting in own_settings(DecodeConfig)
+        if (value := getattr(decode, setting.name)) != setting.default
+    ]
 
 
 def _rows(evaluation: "Evaluation") -> "list[Row]":

@@ -1,7 +1,7 @@
 """`pgsum summarize`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -94,6 +94,7 @@ def summarize(
         on_bad=on_bad,
     )
     explanations = None if explain is None else _explanations(explain, documents, jsonl=jsonl)
+    admitted = documents if explanations is None else explanations.admitted(documents)
     chosen = choose_model(model)
     summarizer = load_summarizer(chosen, device=device, threads=threads)
     flags = {
@@ -112,7 +113,7 @@ def summarize(
     tally = _Tally()
     # On a terminal the summaries themselves show how far it has come.
     with nullcontext() if _stdout_is_terminal() else progress() as report:
-        for file, document, summaries in _summarized(documents, summarizer, decode):
+        for file, document, summaries in _summarized(admitted, summarizer, decode):
             tally.add(summaries, decode)
             if explanations is not None and isinstance(document, Pair):
                 name = document.id if len(documents.files) == 1 else _name(file, document.id)
@@ -172,7 +173,9 @@ class _Tally:
 
 
 def _summarized(
-    documents: Documents, summarizer: "Summarizer", decode: DecodeConfig
+    documents: Iterable[tuple[str, Pair | BadRow]],
+    summarizer: "Summarizer",
+    decode: DecodeConfig,
 ) -> "Iterator[tuple[str, Pair | BadRow, Sequence[Summary]]]":
     """Each document with its file and summaries, in order; a bad row has none."""
     stream = iter(documents)

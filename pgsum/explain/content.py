@@ -20,6 +20,7 @@ _TOP = 3
 """Source positions that are named for each word."""
 _MUCH = 0.1
 """Attention from which on a word is said to have used a source token."""
+NO_ATTENTION = "The model has no attention: nothing says where a word came from."
 _LEVELS = np.frombuffer(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", dtype=np.uint8
 )

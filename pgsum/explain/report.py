@@ -33,14 +33,17 @@ class Row:
 class Report:
     """All that a page shows.
 
-    `figures` is a table as it is to be read, its heading first, with the `signature` of how it was
-    counted. `explained` are some of the `rows`, under their ids.
+    `figures` and `measures` are tables as they are to be read, their headings first, the former
+    with the `signature` of how it was counted. `settings` are those of the search that were
+    changed, each as `key=value`. `explained` are some of the `rows`, under their ids.
     """
 
     title: str
     figures: Sequence[Sequence[str]]
     signature: str
+    measures: Sequence[Sequence[str]]
     rows: Sequence[Row]
+    settings: Sequence[str] = ()
     explained: Sequence[Explained] = ()
     notes: Sequence[str] = ()
 
@@ -60,6 +63,8 @@ def report_page(report: Report) -> str:
         title=report.title,
         figures=report.figures,
         signature=report.signature,
+        settings=report.settings,
+        measures=report.measures,
         notes=report.notes,
     )
 

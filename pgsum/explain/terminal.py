@@ -6,14 +6,16 @@ Each mark is a character, so nothing is lost where there are no colours: `_copie
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from pgsum.explain.content import (
+    NO_ATTENTION,
     Explained,
     coverage,
     has_attention,
@@ -27,6 +29,8 @@ _OOV = "bold magenta"
 _QUIET = "dim"
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _TENTHS = 10
+_WIDE = 70
+"""Columns of a terminal from which on all has room beside the words."""
 # All but the line end, and what turns the writing around.
 _CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -42,7 +46,7 @@ def drawing(explained: Explained) -> RenderableType:
         _key(),
         *(Text(note, style=_QUIET) for note in _notes(summary)),
         Text(""),
-        _words(summary),
+        _Words(summary),
         *_source(summary),
         Text(""),
     )
@@ -74,7 +78,7 @@ def _key() -> Text:
 
 def _notes(summary: Summary) -> Iterator[str]:
     if not has_attention(summary):
-        yield "The model has no attention: nothing says where a word came from."
+        yield NO_ATTENTION
     if not has_pointer(summary):
         yield "The model has no pointer: each word is generated (p_gen is 1)."
     if summary.stop == "max_tokens":
@@ -83,27 +87,64 @@ def _notes(summary: Summary) -> Iterator[str]:
         yield "The summary ends because no word was allowed to follow."
 
 
-def _words(summary: Summary) -> Table:
+@dataclass(frozen=True)
+class _Words:
+    """Each word with its numbers, and where the model looked.
+
+    A narrow terminal has room for neither all numbers nor two columns of words: p_gen comes first,
+    and where the model looked stands below the word.
+    """
+
+    summary: Summary
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        summary = self.summary
+        yield _narrow(summary) if options.max_width < _WIDE else _wide(summary)
+
+
+def _wide(summary: Summary) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style=_QUIET)
     table.add_column("word", overflow="fold")
     for heading in ("p_gen", "generated", "copied", "log p"):
         table.add_column(heading, justify="right", no_wrap=True)
     if has_attention(summary):
         table.add_column("looked at", overflow="fold")
-    for word, token in enumerate(summary.tokens):
-        looked_at = ", ".join(
-            f"{_shown(summary.source_tokens[position])} ({position + 1}) {weight:.2f}"
-            for position, weight in top_positions(summary, word)
-        )
+    for word in range(len(summary.tokens)):
         cells = [
-            _marked(token, copied=summary.copied[word], oov=summary.oov[word]),
+            _word(summary, word),
             Text(f"{summary.p_gen[word]:.2f}"),
             Text(f"{summary.generated_part[word]:.3f}"),
             Text(f"{summary.copied_part[word]:.3f}"),
             Text(f"{summary.log_probs[word]:.2f}"),
         ]
-        table.add_row(*cells, *([Text(looked_at)] if has_attention(summary) else []))
+        table.add_row(*cells, *([_looked_at(summary, word)] if has_attention(summary) else []))
     return table
+
+
+def _narrow(summary: Summary) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style=_QUIET)
+    table.add_column("p_gen", justify="right", no_wrap=True)
+    table.add_column("word, looked at" if has_attention(summary) else "word", overflow="fold")
+    for word in range(len(summary.tokens)):
+        cell: RenderableType = _word(summary, word)
+        if has_attention(summary):
+            cell = Group(cell, Padding(_looked_at(summary, word), (0, 0, 0, 2)))
+        table.add_row(Text(f"{summary.p_gen[word]:.2f}"), cell)
+    return table
+
+
+def _word(summary: Summary, word: int) -> Text:
+    return _marked(summary.tokens[word], copied=summary.copied[word], oov=summary.oov[word])
+
+
+def _looked_at(summary: Summary, word: int) -> Text:
+    places = (
+        f"{_shown(summary.source_tokens[position])} ({position + 1}) {weight:.2f}"
+        for position, weight in top_positions(summary, word)
+    )
+    return Text(", ".join(places))
 
 
 def _source(summary: Summary) -> Iterator[RenderableType]:

@@ -75,19 +75,27 @@ def table(systems: Figures) -> Table:
     return drawn
 
 
-def measures_table(averages: Averages, *, system: str) -> Table:
-    """How the system wrote, beside the references; a row for each measure that there is.
+def measures_rows(averages: Averages, *, system: str) -> list[list[str]]:
+    """A heading, then a row for each measure that there is: how the system and references wrote.
 
     Shares are micro averages: all that was found out of all there was.
     """
     found, expected = averages["summaries"], averages["references"]
+    return [["", system, "references"]] + [
+        [measure.label, *(_average(column.get(name), measure) for column in (found, expected))]
+        for name, measure in MEASURES.items()
+        if name in found or name in expected
+    ]
+
+
+def measures_table(averages: Averages, *, system: str) -> Table:
+    """`measures_rows` for a terminal."""
+    heading, *body = measures_rows(averages, system=system)
     drawn = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("", system, "references"):
+    for column in heading:
         drawn.add_column(Text(column), overflow="fold", justify="left" if not column else "right")
-    for name, measure in MEASURES.items():
-        if name in found or name in expected:
-            cells = (_average(column.get(name), measure) for column in (found, expected))
-            drawn.add_row(Text(measure.label), *map(Text, cells))
+    for cells in body:
+        drawn.add_row(*map(Text, cells))
     return drawn
 
 

@@ -296,6 +296,27 @@ def test_a_report_has_every_row_and_explains_some_that_a_model_wrote(pgsum, tiny
     assert len(report_data(here / "report.html")["explained"]) == 1
 
 
+def test_a_report_says_how_summaries_were_searched_for_and_how_they_were_written(
+    pgsum, tiny_model, here
+):
+    options = ["pairs.jsonl", "--no-baselines", "--report", "report.html", "--model", tiny_model]
+    changes = ["--set", "decode.faithful=true", "--set", "decode.copy_bias=2"]
+    done = pgsum("evaluate", *options, *changes, "--threads", "1")
+    html = (here / "report.html").read_text(encoding="utf-8")
+    (said,) = re.findall(r"Settings of the search.*?</p>", html, re.DOTALL)
+    assert re.findall("<code>(.*?)</code>", said) == [
+        "decode.beam_size=3",
+        "decode.max_tokens=6",
+        "decode.faithful=true",
+        "decode.copy_bias=2.0",
+    ]
+    (words,) = [line.split() for line in done.out.splitlines() if line.startswith("words  ")]
+    cells = "".join(f"<td>{cell}</td>" for cell in words[1:])
+    assert f'<th scope="row" dir="auto">words</th>{cells}' in html
+    pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--report", "report.html")
+    assert "Settings of the search" not in (here / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_report_of_predictions_explains_none(pgsum, here):
     pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--report", "report.html")
     content = report_data(here / "report.html")

@@ -305,7 +305,7 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, capsys, environme
         (["a.txt", "--explain", "folder.html"], 2, "--explain cannot be written: it is a folder."),
         (["a.json", "--explain", "a.json"], 2, "--explain cannot be written: it is to be read."),
         (["a.txt", "--jsonl", "--explain", "-"], 2, "--jsonl and --explain - exclude each other."),
-        (["a.txt", "b.txt", "--explain", "out.svg"], 3, "A picture shows one document"),
+        (["a.txt", "b.txt", "--explain", "out.svg"], 2, "A picture shows one document"),
     ],
 )
 def test_an_explanation_that_cannot_be_is_refused(summarize, here, arguments, code, message):
@@ -315,6 +315,22 @@ def test_an_explanation_that_cannot_be_is_refused(summarize, here, arguments, co
     assert done.code == code
     assert message in done.err
     assert not (here / "out.svg").exists()
+
+
+def test_a_picture_of_several_documents_is_refused_before_the_model_is_read(summarize, here):
+    rows = [{"text": text} for text in TEXTS]
+    (here / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    done = summarize("rows.jsonl", "--explain", "out.svg")
+    assert (done.code, done.out) == (2, "")
+    assert "hint: name one, or a file that ends in .html for them all\n" in done.err
+    assert "model:" not in done.err
+
+
+def test_a_bad_row_is_no_second_document_of_a_picture(summarize, here):
+    rows = [{"text": ""}, {"text": TEXTS[0]}]
+    (here / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    summarize("rows.jsonl", "--on-bad", "skip", "--explain", "out.svg")
+    assert ">Oslo</text>" in (here / "out.svg").read_text(encoding="utf-8")
 
 
 def test_a_picture_without_matplotlib_is_refused_before_the_model_is_read(summarize, monkeypatch):

@@ -11,6 +11,7 @@ from pgsum.explain.content import Explained
 from pgsum.explain.report import Report, Row, examples, report_page, write_report
 
 FIGURES = [["system", "R-1", "R-2"], ["<b>tiny", "36.45 [34.02, 39.12]", "12.29 [10.17, 14.55]"]]
+MEASURES = [["", "<b>tiny", "references"], ["novel 2-grams", "6.25%", "30.00%"]]
 HOSTILE = '</script><img src=x onerror=alert(1)>{{7*7}}"'
 
 
@@ -31,6 +32,7 @@ def report(rows: list[Row], **changes: object) -> Report:
         "title": "tiny on toys",
         "figures": FIGURES,
         "signature": "ROUGE|n:2",
+        "measures": MEASURES,
         "rows": rows,
         "explained": [
             Explained("x1", make_summary()),
@@ -103,8 +105,9 @@ def test_eleven_thousand_rows_are_sorted_and_filtered_and_a_page_is_drawn(opened
 
 def test_figures_and_what_they_hang_on_are_there(opened):
     shown = opened(report_page(report([row(n) for n in range(30)])))
-    assert shown.locator(".figures th[scope=row]").inner_text() == "<b>tiny"
-    assert "36.45 [34.02, 39.12]" in shown.locator(".figures").inner_text()
+    figures = shown.locator(".figures").first
+    assert figures.locator("th[scope=row]").inner_text() == "<b>tiny"
+    assert "36.45 [34.02, 39.12]" in figures.inner_text()
     assert "ROUGE|n:2" in shown.locator("code").inner_text()
     assert "Two summaries are empty." in shown.locator("body").inner_text()
     figures = shown.locator("#histograms figure")
@@ -116,6 +119,18 @@ def test_figures_and_what_they_hang_on_are_there(opened):
         ["p_gen", "0", "mean", "0.145", "0.29"],
     ]
     assert shown.locator("#histograms path").nth(2).get_attribute("d").count("M") == 7
+
+
+def test_measures_stand_beside_those_of_references_and_changed_settings_below_figures(opened):
+    shown = opened(report_page(report([row(1)], settings=["decode.copy_bias=2.0", HOSTILE])))
+    measures = shown.get_by_role("group", name="Measures, to be scrolled")
+    assert measures.inner_text().split("\n") == [
+        "\t<b>tiny\treferences",
+        "novel 2-grams\t6.25%\t30.00%",
+    ]
+    said = shown.get_by_text("Settings of the search that differ").inner_text()
+    assert said.endswith(f": decode.copy_bias=2.0, {HOSTILE}.")
+    assert "Settings of the search" not in report_page(report([row(1)]))
 
 
 def test_a_row_leads_to_its_explanation(opened):

@@ -60,6 +60,28 @@ def test_a_narrow_terminal_is_not_overrun():
     assert max(map(len, lines)) <= 50
 
 
+@pytest.mark.parametrize(("width", "lines_a_word"), [(30, 5), (40, 4), (69, 3)])
+def test_on_a_narrow_terminal_words_stay_whole_and_lines_few(width, lines_a_word):
+    document = "Representatives in Copenhagen discussed agricultural regulations yesterday."
+    words = tuple(
+        (word, position, False, 0.25, -0.5) for position, word in enumerate(document[:-1].split())
+    )
+    text = drawn(Explained("long.txt", make_summary(document, words=words)), width=width)
+    heading, *table = text[text.index("p_gen ") : text.index("what was read")].split("\n")
+    assert heading == "p_gen word, looked at"
+    marked = [line.split() for line in table if line.startswith(" 0.25 ")]
+    assert marked == [["0.25", f"_{word}_"] for word, *_ in words]
+    assert "Copenhagen (3) 0.90" in " ".join(text.split())
+    assert len([line for line in table if line]) <= lines_a_word * len(words)
+    assert max(map(len, text.split("\n"))) <= width
+
+
+def test_a_narrow_terminal_shows_what_a_model_without_attention_has():
+    text = drawn(Explained("ada.txt", make_summary(attention=False)), width=40)
+    assert " 0.12 [Ada]\n 0.88 reads\n" in text
+    assert "looked at" not in text
+
+
 def test_where_a_document_was_cut_is_a_line():
     text = drawn(Explained("ada.txt", make_summary(max_source_tokens=6)))
     (line,) = [line for line in text.split("\n") if "cut here" in line]

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ class Evaluated:
 def compare_runs(folders: Sequence[Path]) -> Comparison:
     """The system of each folder compared with that of the first.
 
-    Raises DataError where a folder holds no evaluation, or where two of them have different ids,
-    references or documents, with the first five, or different signatures.
+    Raises DataError where a folder holds no evaluation or a changed one, or where two of them have
+    different ids, references or documents, with the first five, or different signatures.
     """
     first, *others = [read_evaluation(folder) for folder in folders]
     for other in others:
@@ -65,6 +66,8 @@ def read_evaluation(folder: Path) -> Evaluated:
         ids = [str(row["id"]) for row in rows]
         texts = [(row.get("source_sha256"), tuple(row["references"])) for row in rows]
         system, signature = str(rows[0]["system"]), str(metrics["signature"])
+        means = {metric: float(metrics["systems"][system][metric]["f"]) for metric in METRICS}
+        examples = metrics["n"]
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"The evaluation is damaged, or not one of ours: {type(error).__name__} {error}.",
@@ -73,6 +76,15 @@ def read_evaluation(folder: Path) -> Evaluated:
         ) from error
     if repeated := [id_ for id_, times in Counter(ids).items() if times > 1]:
         raise DataError(f"Ids must be unique; these are not: {some(repeated)}.", where=str(path))
+    # What was cut short or changed after it was scored has another mean; rounded, there.
+    alike = all(abs(scores[metric].mean() - mean) < 1e-3 for metric, mean in means.items())
+    if examples != len(rows) or not alike:
+        raise DataError(
+            f"metrics.json and predictions.jsonl do not belong together: of {examples} examples "
+            f"{len(rows)} are there, and their mean scores are {'' if alike else 'not '}the same.",
+            where=str(folder),
+            hint="evaluate again with --out",
+        )
     return Evaluated(folder, system, signature, dict(zip(ids, texts, strict=True)), scores)
 
 
@@ -122,11 +134,10 @@ def _names(runs: Sequence[Evaluated]) -> list[str]:
     """What a person calls each: by its system, or its folder where systems share a name."""
     systems = [run.system for run in runs]
     names = systems if len(set(systems)) == len(runs) else [str(run.folder) for run in runs]
-    seen: Counter[str] = Counter()
-    unique = []
+    unique: list[str] = []
     for name in names:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        numbered = (f"{name} ({number})" for number in count(2))
+        unique.append(next(each for each in chain([name], numbered) if each not in unique))
     return unique
 
 

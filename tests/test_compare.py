@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +42,34 @@ def test_systems_of_one_name_are_called_as_their_folders(tmp_path):
     a, b = run(tmp_path / "a"), run(tmp_path / "b")
     assert list(compare_runs([a, b]).means) == [str(a), str(b)]
     assert list(compare_runs([a, a]).means) == [str(a), f"{a} (2)"]
+
+
+def test_a_name_that_is_taken_is_not_given_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a, b = run(Path("a")), run(Path("a (2)"))
+    assert list(compare_runs([a, a, b]).means) == ["a", "a (2)", "a (2) (2)"]
+
+
+def shortened(lines):
+    return lines[:-1]
+
+
+def without_number(lines):
+    return [re.sub(r'"f": [0-9.]+', '"f": NaN', lines[0]), *lines[1:]]
+
+
+def better(lines):
+    return [re.sub(r'"f": [0-9.]+', '"f": 12.5', lines[0]), *lines[1:]]
+
+
+@pytest.mark.parametrize("change", [shortened, without_number, better])
+def test_an_evaluation_that_was_changed_is_refused(tmp_path, change):
+    folder = run(tmp_path / "a")
+    path = folder / "predictions.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(change(lines)), encoding="utf-8")
+    with pytest.raises(DataError, match=r"do not belong together: of 7 examples"):
+        compare_runs([folder, folder])
 
 
 def changed(pairs, **new):

@@ -45,7 +45,8 @@ def compare(
         console.drawing(report.table(comparison))
         below = [*report.sentences(comparison), report.line(comparison)]
     elif form == "md":
-        below = [*report.markdown(comparison).split("\n"), "", report.line(comparison)]
+        pasted = report.line(comparison).replace("`", "'")
+        below = [*report.markdown(comparison).split("\n"), "", f"`{pasted}`"]
     else:
         below = [*report.latex(comparison).split("\n"), f"% {report.line(comparison)}"]
     for line in below:

@@ -118,6 +118,7 @@ def evaluate(
             stemmer=rouge_stemmer,
             multi=multi_ref,
             measured=found.measured,
+            where=found.inputs.get("data") or found.inputs["predictions"],
             progress=partial(told, "scoring"),
         )
     if out is not None:

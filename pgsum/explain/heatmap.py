@@ -5,6 +5,7 @@ it brings the letters: Chinese, too.
 """
 
 import io
+import re
 import warnings
 
 import matplotlib
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from pgsum.explain.content import NO_ATTENTION, Explained, has_attention, has_pointer
 
 _FIELD = 0.34  # inches
+_NOT_IN_XML = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def heatmap(explained: Explained) -> str:
@@ -61,5 +63,9 @@ def _sentence(explained: Explained) -> Figure:
 
 
 def _shown(text: str) -> str:
-    """Text as it stands: matplotlib takes what is between two dollars for a formula."""
+    """Text as it stands, but spelt out where XML has no such character.
+
+    matplotlib takes what is between two dollars for a formula.
+    """
+    text = _NOT_IN_XML.sub(lambda match: ascii(match[0])[1:-1], text)
     return text.replace("$", r"\$")

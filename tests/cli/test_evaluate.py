@@ -158,7 +158,7 @@ def test_many_documents_are_summarized_some_at_a_time(pgsum, tiny_model, here, m
     [
         ("xy", ["--rouge-tokenizer", "abacus"], "no ROUGE tokenizer"),
         ("xy", ["--rouge-stemmer", "abacus"], "no ROUGE stemmer"),
-        ("xx", [], r"Ids must be unique.*two\.jsonl"),
+        ("xx", [], "Ids must be unique; these are not: x.\n  --> two.jsonl"),
     ],
 )
 def test_what_cannot_be_scored_is_not_summarized(

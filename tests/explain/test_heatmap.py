@@ -28,6 +28,12 @@ def test_words_stand_as_text_and_p_gen_only_where_there_is_a_pointer(pointer):
     assert ("p_gen" in texts, "0.25" in texts) == (pointer, pointer)
 
 
+def test_what_xml_cannot_hold_is_spelt_out():
+    svg = heatmap(Explained("a\x00b\x1b[31m\ud83d\uffff", make_summary()))
+    texts = [element.text for element in ElementTree.fromstring(svg).iter()]
+    assert r"a\x00b\x1b[31m\ud83d\uffff" in texts
+
+
 def test_the_same_summary_gives_the_same_picture():
     pictures = [heatmap(Explained("twice", make_summary())) for _ in range(2)]
     assert pictures[0] == pictures[1]

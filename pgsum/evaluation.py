@@ -233,9 +233,8 @@ class _Examiner:
             if pair.document:
                 read = pair.document[: trace.read_chars] if trace.truncated else pair.document
                 summary |= novelty_to_read(text, read, tokenizer=tokenizer)
-        if (
-            row.measured is not None and row.measured.tokenizer == tokenizer
-        ):  # what needs a document comes from when there was one
+        # What needs a document comes from when there was one.
+        if row.measured is not None and row.measured.tokenizer == tokenizer:
             summary = {**row.measured.summary, **summary}
             references = {**row.measured.references, **references}
         return Measured(summary, references, tokenizer)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pgsum.data.files import write_whole
 from pgsum.environment import git_commit, hardware, versions
 from pgsum.errors import ConfigError
 from pgsum.evaluation import Evaluation
@@ -70,22 +71,12 @@ def write_evaluation(
         "seconds": round(seconds, 3),
     }
     try:
-        _write(folder / "predictions.jsonl", "".join(prediction_lines(evaluation)))
-        _write(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
-        _write(folder / "metrics.json", metrics_of(evaluation))  # last: where it stands, all does
+        write_whole(folder / "predictions.jsonl", "".join(prediction_lines(evaluation)))
+        write_whole(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
+        # Last: where it stands, all does.
+        write_whole(folder / "metrics.json", metrics_of(evaluation))
     except OSError as error:
         raise _unwritable(folder, error) from error
-
-
-def _write(path: Path, content: str) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.part")
-    try:
-        # Half a surrogate pair, which UTF-8 cannot hold, is escaped as JSON would escape it.
-        unfinished.write_text(content, encoding="utf-8", errors="backslashreplace", newline="\n")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _unwritable(folder: Path, error: OSError) -> ConfigError:

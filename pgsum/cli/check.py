@@ -8,7 +8,7 @@ import typer
 
 from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides, split_arguments
-from pgsum.cli.options import Debug, Quiet, Threads, Verbose
+from pgsum.cli.options import Debug, Quiet, Threads, TrainingDevice, Verbose
 from pgsum.cli.progress import progress
 from pgsum.cli.train import machine_overrides
 from pgsum.config import TextConfig, load_config
@@ -35,7 +35,7 @@ def check(
         bool, typer.Option("--no-timing", help="Do not time steps of the model.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    device: Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or auto.")] = None,
+    device: TrainingDevice = None,
     threads: Threads = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

@@ -22,6 +22,9 @@ OnBad = Annotated[
 Device = Annotated[
     str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N; else cuda if there.")
 ]
+TrainingDevice = Annotated[
+    str | None, typer.Option("--device", metavar="NAME", help="cpu, cuda or auto.")
+]
 Threads = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=1024, help="Of the processor; else one a core."),

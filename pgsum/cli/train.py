@@ -7,7 +7,7 @@ import typer
 
 from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides, split_arguments
-from pgsum.cli.options import Debug, Quiet, Threads, Verbose
+from pgsum.cli.options import Debug, Quiet, Threads, TrainingDevice, Verbose
 from pgsum.cli.progress import progress
 from pgsum.config import load_config, to_yaml
 
@@ -41,7 +41,7 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be done, and stop.")
     ] = False,
-    device: Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or auto.")] = None,
+    device: TrainingDevice = None,
     threads: Threads = None,
     quiet: Quiet = False,
     verbose: Verbose = False,

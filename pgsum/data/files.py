@@ -1,6 +1,6 @@
 """Files, checked: which may be read, and their bytes to text with the place of what is not text.
 
-Knows paths, gzip and encodings. Knows nothing of rows and columns.
+Also writes them, whole or not at all. Knows paths, gzip and encodings, nothing of rows and columns.
 """
 
 import codecs
@@ -92,6 +92,20 @@ def check_file(path: Path, *, pipes: bool = False) -> None:
     kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
     kind = kinds.get(stat.S_IFMT(mode), "a device")
     raise DataError(f"This is {kind}; a file is needed.", where=str(path))
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Writes a file whole or not at all: what stood there stays until then. Raises OSError.
+
+    Half a surrogate pair, which UTF-8 cannot hold, is escaped as JSON escapes it.
+    """
+    encoded = content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.write_bytes(encoded)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def list_folder(path: Path) -> list[Path]:

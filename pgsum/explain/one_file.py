@@ -13,6 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from pgsum.data.files import write_whole
 from pgsum.errors import ConfigError
 
 _HERE = Path(__file__).parent
@@ -57,15 +58,8 @@ def json_for_script(data: object) -> Markup:
 
 def write(path: Path, content: str | bytes, *, option: str) -> None:
     """A file, whole or not at all. ConfigError, with `option` as a remedy, where that fails."""
-    unfinished = path.with_name(f".{path.name}.part")
-    # Half a surrogate pair, which UTF-8 cannot hold, is escaped as JSON escapes it.
-    encoded = content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
     try:
-        try:
-            unfinished.write_bytes(encoded)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        write_whole(path, content)
     except OSError as error:
         raise ConfigError(
             f"The file cannot be written: {error.strerror or error}.",

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from pgsum.data.columns import NamedColumns
-from pgsum.data.files import OptionNames, open_file
+from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair, Reading, Record, Tally, only_pairs, to_records
-from pgsum.data.rows import Row, format_of, read_rows
+from pgsum.data.row_files import read_rows
+from pgsum.data.rows import Row
 from pgsum.errors import DataError
 from pgsum.evaluation import Evaluation, Measured, some
 from pgsum.metrics.measures import Measures, Ratio
@@ -59,7 +60,7 @@ def read_predictions(
     encoding: str | None = None,
     on_bad: Literal["error", "skip"] = "error",
 ) -> Predictions:
-    """The predictions of a JSON Lines, CSV or TSV file and, with `references`, theirs.
+    """The predictions of a file of rows and, with `references`, theirs.
 
     The columns are `prediction` and `references` where not named. The system is called what the
     first row's `system` says, else what the prediction's column is called.
@@ -73,12 +74,7 @@ def read_predictions(
         options=_OPTIONS,
     )
     tally = Tally(str(path))
-    with open_file(path) as stream:
-        rows = list(
-            read_rows(
-                stream, name=str(path), suffix=format_of(path), encoding=encoding, options=_OPTIONS
-            )
-        )
+    rows = list(read_rows(path, encoding=encoding, options=_OPTIONS))
     records = list(to_records(rows, reading, tally))
     read = list(only_pairs(records, on_bad=on_bad, tally=tally, options=_OPTIONS))
     if not read:

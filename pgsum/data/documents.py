@@ -23,7 +23,8 @@ from pgsum.data.records import (
     read_file,
     to_records,
 )
-from pgsum.data.rows import ROW_SUFFIXES, BadRow, format_of, read_json_lines
+from pgsum.data.row_files import ROW_SUFFIXES, format_of
+from pgsum.data.rows import BadRow, read_json_lines
 from pgsum.data.text_files import whole_text
 from pgsum.errors import ConfigError
 
@@ -51,10 +52,10 @@ def read_documents(
 
     They have references where a `reference_column` is named and there are rows.
 
-    A .jsonl, .csv or .tsv file holds a document in each row. Any other file is one document, and so
-    is standard input unless it begins as JSON Lines do. With `skip`, a row that cannot be used is
-    given as a `BadRow` in its place; with `error` it raises DataError. `note` is called with what
-    was changed, a sentence each, when all is read.
+    A .jsonl, .csv, .tsv or .parquet file holds a document in each row. Any other file is one
+    document, and so is standard input unless it begins as JSON Lines do. With `skip`, a row that
+    cannot be used is given as a `BadRow` in its place; with `error` it raises DataError. `note` is
+    called with what was changed, a sentence each, when all is read.
     """
     reading = Reading(
         "documents" if reference_column is None else "references",

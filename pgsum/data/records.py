@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pgsum.data.columns import NO_COLUMNS, Columns, NamedColumns, Wanted, recognise
-from pgsum.data.files import DATA_OPTIONS, OptionNames, open_file
-from pgsum.data.rows import BadRow, Row, format_of, kind_of, read_rows
+from pgsum.data.files import DATA_OPTIONS, OptionNames
+from pgsum.data.row_files import read_rows
+from pgsum.data.rows import BadRow, Row, kind_of
 from pgsum.errors import DataError
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -102,16 +103,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def read_file(path: Path, reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:
-    """The pairs of a JSON Lines, CSV or TSV file."""
-    with open_file(path) as stream:
-        rows = read_rows(
-            stream,
-            name=str(path),
-            suffix=format_of(path),
-            encoding=reading.encoding,
-            options=reading.options,
-        )
-        yield from to_records(rows, reading, tally)
+    """The pairs of a file of rows."""
+    rows = read_rows(path, encoding=reading.encoding, options=reading.options)
+    yield from to_records(rows, reading, tally)
 
 
 def to_records(

@@ -7,18 +7,12 @@ out as a `BadRow`, so that whoever asked may stop or go on. Knows no column by n
 import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BufferedIOBase
-from pathlib import Path
 from typing import Any
 
-from pgsum.data.files import MAX_LINE_CHARS, OptionNames, read_text, split_lines, visible
+from pgsum.data.files import MAX_LINE_CHARS, split_lines, visible
 from pgsum.errors import DataError
-
-_JSON_SUFFIXES = {".jsonl", ".ndjson", ".json"}
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-ROW_SUFFIXES = (*sorted(_JSON_SUFFIXES), *_DELIMITERS)
 
 _TABLE_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 
@@ -45,21 +39,6 @@ class BadRow:
     reason: str
     hint: str | None = None
     is_empty: bool = False
-
-
-def format_of(path: Path) -> str:
-    """The suffix that says how a file is written, .gz left aside: ".jsonl" for pairs.jsonl.gz."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-def read_rows(
-    stream: BufferedIOBase, *, name: str, suffix: str, encoding: str | None, options: OptionNames
-) -> Iterator[Row | BadRow]:
-    """The rows of a file of the format that `suffix` (one of `ROW_SUFFIXES`) stands for."""
-    text = read_text(stream, name=name, encoding=encoding, options=options)
-    if suffix in _DELIMITERS:
-        return read_table(text, name=name, delimiter=_DELIMITERS[suffix])
-    return read_json_lines(text, name=name)
 
 
 def read_json_lines(text: Iterator[str], *, name: str) -> Iterator[Row | BadRow]:
@@ -150,7 +129,12 @@ def _check_header(header: list[str], *, where: str) -> None:
             where=where,
             hint="part them by commas in a .csv file and by tabs in a .tsv file",
         )
-    repeated = sorted({column for column in header if header.count(column) > 1})
+    check_names(header, where=where)
+
+
+def check_names(columns: Sequence[str], *, where: str) -> None:
+    """Raises DataError where two columns are called the same."""
+    repeated = sorted({column for column in columns if columns.count(column) > 1})
     if repeated:
         raise DataError(
             f"Two columns are called {visible(repeated[0])!r}.", where=where, hint="rename one"
@@ -164,7 +148,7 @@ def _table_lines(text: Iterator[str], name: str) -> Iterator[str]:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in a word or two."""
+    """What a value is, in a word or two: one of JSON, or something else that only Parquet has."""
     if value is None:
         return "null"
     kinds = {bool: "a truth value", int: "a number", float: "a number", str: "a text"}

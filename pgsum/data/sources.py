@@ -26,7 +26,8 @@ from pgsum.data.records import (
     only_pairs,
     read_file,
 )
-from pgsum.data.rows import ROW_SUFFIXES, BadRow, format_of
+from pgsum.data.row_files import ROW_SUFFIXES, format_of
+from pgsum.data.rows import BadRow
 from pgsum.data.text_files import (
     is_document_file,
     read_aligned,
@@ -314,8 +315,8 @@ def _records(
         pair = text_pair(path)
         return [pair.documents, pair.summaries], read_aligned(pair, reading, tally)
     raise DataError(
-        "Pairs are read from .jsonl, .csv and .tsv files, and from two text files that belong "
-        "together.",
+        "Pairs are read from .jsonl, .csv, .tsv and .parquet files, and from two text files that "
+        "belong together.",
         where=str(path),
         hint="call two such files NAME.source and NAME.target, a pair on each line",
     )

@@ -2,13 +2,12 @@ import csv
 import io
 import json
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgsum.data.rows import BadRow, Row, format_of, read_json_lines, read_table
+from pgsum.data.rows import BadRow, Row, read_json_lines, read_table
 from pgsum.errors import DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -24,14 +23,6 @@ def table_rows(text: str, delimiter: str = ",") -> list[Row | BadRow]:
 
 def values(rows: list[Row | BadRow]) -> list[object]:
     return [row.values if isinstance(row, Row) else row.reason for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("name", "suffix"),
-    [("a.jsonl", ".jsonl"), ("a.CSV.gz", ".csv"), ("a.b.tsv", ".tsv"), ("a.gz", ""), ("a", "")],
-)
-def test_compression_does_not_hide_the_format(name, suffix):
-    assert format_of(Path(name)) == suffix
 
 
 # --- JSON Lines -----------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_missing_folder_and_missing_file_are_said_to_be_missing(tmp_path):
 
 def test_file_of_another_kind_says_what_is_read(tmp_path):
     (tmp_path / "train.docx").touch()
-    with pytest.raises(DataError, match=r"Pairs are read from \.jsonl, \.csv and \.tsv files"):
+    with pytest.raises(DataError, match=r"Pairs are read from \.jsonl, \.csv, \.tsv and \.parquet"):
         open_corpus(config(train=str(tmp_path / "train.docx")))
 
 

@@ -8,17 +8,20 @@ import atexit
 import functools
 import json
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
 from pgsum.data.records import Pair, Tally
+from pgsum.data.rows import BadRow
 from pgsum.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,26 +32,46 @@ SCHEMA = pa.schema(
 )
 _BATCH_PAIRS = 1_000
 _BATCH_CHARS = 16_000_000  # an Arrow string column holds 2 GB at most
+MAX_LISTED = 100_000
+"""Rows left out that are listed one by one; of the rest, how many there are."""
+_TALLY = "tally.json"
+_LISTING = "skipped.jsonl"
+# Folders of ours, and files that `datasets` and `data.prepare` put beside them.
+_UNFINISHED = re.compile(r"[0-9a-f]{16}\..+|tmp.+|[0-9a-f]+-surface\.json\..+")
+_ABANDONED_SECONDS = 2 * 24 * 60 * 60
 
 
 @dataclass(frozen=True)
 class Entry:
     """A corpus in the cache: one Arrow file for each split, and how reading it went.
 
-    `notes` say that in sentences; `skipped` is the number of bad rows that were left out.
+    `notes` say that in sentences; `skipped` is the number of bad rows that were left out, and
+    `listing` the file that names each, where anything was left out.
     """
 
     folder: Path
     fingerprint: str
     notes: tuple[str, ...]
     skipped: int
+    listing: Path | None
 
     def dataset(self, split: str) -> "Dataset":
-        """The pairs of `split`, memory-mapped: columns id, document, references."""
+        """The pairs of `split`, memory-mapped: columns id, document, references.
+
+        Raises DataError where the file was damaged after it was written.
+        """
         from datasets import Dataset  # takes seconds, and a warm `pgsum summarize` needs none
         from datasets.table import MemoryMappedTable
 
-        table = MemoryMappedTable.from_file(str(self.folder / f"{split}.arrow"))
+        path = self.folder / f"{split}.arrow"
+        try:
+            table = MemoryMappedTable.from_file(str(path))
+        except (pa.ArrowException, OSError):
+            raise DataError(
+                "The corpus in the cache is damaged.",
+                where=str(path),
+                hint=f"remove the folder {self.folder.name} there, and it is read anew",
+            ) from None
         return Dataset(table, fingerprint=f"{self.fingerprint[:32]}-{split}")
 
 
@@ -58,17 +81,40 @@ def cached(
     read: Callable[[], Iterable[tuple[str, Pair]]],
     tally: Tally,
 ) -> Entry:
-    """The entry of `fingerprint`; where there is none, what `read` gives is written first.
+    """The entry of `fingerprint`; where there is none that is whole, what `read` gives is written.
 
     `read` gives each pair with its split, and fills `tally` meanwhile. An entry appears whole or
-    not at all, whoever else writes the same one.
+    not at all, whoever else writes the same one. Raises DataError where none can be written.
     """
     root, root_notes = _cache_folder()
     folder = root / fingerprint
-    if not folder.is_dir():
+    stored = _stored(folder)
+    if stored is None:
+        shutil.rmtree(folder, ignore_errors=True)  # damaged, if it is there
+        _remove_abandoned(root)
         _write(folder, splits, read, tally)
-    stored = json.loads((folder / "tally.json").read_text(encoding="utf-8"))
-    return Entry(folder, fingerprint, (*root_notes, *stored["notes"]), stored["skipped"])
+        stored = _stored(folder)
+    if stored is None:
+        raise DataError(
+            "The corpus in the cache is damaged and cannot be replaced.",
+            where=str(folder),
+            hint="remove that folder, or set PGSUM_CACHE to another",
+        )
+    listing = folder / _LISTING if _LISTING in stored["bytes"] else None
+    notes = (*root_notes, *stored["notes"])
+    if listing and not stored["tells_all"] and not root_notes:  # else it goes when we do
+        notes += (f"All that was left out is listed in {listing}.",)
+    return Entry(folder, fingerprint, notes, stored["skipped"], listing)
+
+
+def _stored(folder: Path) -> dict[str, Any] | None:
+    """How reading an entry went; None where there is no entry, or one that is not whole."""
+    try:
+        stored: dict[str, Any] = json.loads((folder / _TALLY).read_text(encoding="utf-8"))
+        sizes = {name: (folder / name).stat().st_size for name in stored["bytes"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return stored if sizes == stored["bytes"] else None
 
 
 def _write(
@@ -85,10 +131,16 @@ def _write(
                     split: stack.enter_context(_PairWriter(unfinished / f"{split}.arrow"))
                     for split in splits
                 }
+                tally.listing = stack.enter_context(_Listing(unfinished / _LISTING))
                 for split, pair in read():
                     writers[split].write(pair)
-            stored = {"notes": list(tally.notes()), "skipped": tally.bad}
-            (unfinished / "tally.json").write_text(json.dumps(stored), encoding="utf-8")
+            stored = {
+                "notes": list(tally.notes()),
+                "tells_all": tally.tells_all,
+                "skipped": tally.bad,
+                "bytes": {path.name: path.stat().st_size for path in unfinished.iterdir()},
+            }
+            (unfinished / _TALLY).write_text(json.dumps(stored), encoding="utf-8")
             if not folder.is_dir():
                 unfinished.rename(folder)
         finally:
@@ -101,6 +153,45 @@ def _write(
             where=str(folder.parent),
             hint="make room there, or set PGSUM_CACHE to a folder that has some",
         ) from error
+
+
+def _remove_abandoned(root: Path) -> None:
+    """Remove what processes that were killed left half written, once nobody can be writing it."""
+    for path in root.iterdir():
+        if _UNFINISHED.fullmatch(path.name):
+            with suppress(OSError):  # it is gone already, or not ours
+                parts = [path, *(path.iterdir() if path.is_dir() else ())]
+                newest = max(part.stat().st_mtime for part in parts)
+                if time.time() - newest < _ABANDONED_SECONDS:
+                    continue
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+class _Listing:
+    """A line of JSON for each row that is left out; no file where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+        self._rows = 0
+
+    def __enter__(self) -> "_Listing":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._file:
+            if self._rows > MAX_LISTED:
+                self._file.write(json.dumps({"not_listed": self._rows - MAX_LISTED}) + "\n")
+            self._file.close()
+
+    def __call__(self, row: BadRow) -> None:
+        self._rows += 1
+        if self._rows > MAX_LISTED:
+            return
+        if self._file is None:
+            self._file = self._path.open("w", encoding="utf-8")
+        line = {"where": row.where, "row": row.number, "reason": row.reason}
+        self._file.write(json.dumps(line) + "\n")
 
 
 class _PairWriter:

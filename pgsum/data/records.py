@@ -6,7 +6,7 @@ place as a `BadRow`; `only_pairs` stops at the first one, or counts them in a `T
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -67,6 +67,27 @@ class Tally:
     empty: int = 0
     several_references: int = 0
     repeated_ids: int = 0
+    listing: Callable[[BadRow], object] | None = None
+    """Called with each row and pair that is left out."""
+
+    def skip(self, row: BadRow) -> None:
+        """Count a bad row."""
+        self.bad += 1
+        if len(self.first_bad) < _LISTED_BAD_ROWS:
+            self.first_bad.append(row)
+        if self.listing:
+            self.listing(row)
+
+    def leave_out(self, pair: BadRow) -> None:
+        """Count a pair that is as it should be, with nothing in it to learn from."""
+        self.empty += 1
+        if self.listing:
+            self.listing(pair)
+
+    @property
+    def tells_all(self) -> bool:
+        """Whether the notes name everything that was left out."""
+        return self.bad == len(self.first_bad) and not self.empty
 
     def notes(self) -> Iterator[str]:
         """One sentence for each kind of thing."""
@@ -174,8 +195,10 @@ def for_training(
                 )
             tally.several_references += 1
             pair = Pair(pair.id, pair.document, pair.references[:1])
-        if is_blank(pair.document) or is_blank(pair.references[0]):
-            tally.empty += 1
+        if is_blank(pair.document):
+            tally.leave_out(_empty(record, "Document"))
+        elif is_blank(pair.references[0]):
+            tally.leave_out(_empty(record, "Summary"))
         else:
             yield record._replace(pair=pair)
 
@@ -222,9 +245,7 @@ def only_pairs(
         if isinstance(record, Record):
             yield record.pair
         elif on_bad == "skip":
-            tally.bad += 1
-            if len(tally.first_bad) < _LISTED_BAD_ROWS:
-                tally.first_bad.append(record)
+            tally.skip(record)
         else:
             raise bad_row_error(record, options)
 

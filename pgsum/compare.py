@@ -1,11 +1,11 @@
 """Evaluations on disk, read to be compared: refused where they do not measure the same thing.
 
-Knows the files that `pgsum.predictions` writes. Knows no statistics: those are
+Knows the files that `pgsum.results` writes. Knows no statistics: those are
 `pgsum.metrics.comparison`'s.
 """
 
 import json
-from collections import Counter
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -16,10 +16,15 @@ import numpy as np
 
 from pgsum.errors import DataError
 from pgsum.evaluation import some
+from pgsum.fields import Fields
 from pgsum.metrics.comparison import Comparison, ScoresOfSystem, compare
+from pgsum.metrics.measures import Average, averages
+from pgsum.metrics.report import measures_content
 from pgsum.metrics.rouge import METRICS
+from pgsum.prediction_line import PredictionLine, read_line
 
 _HINT = "a run is a folder that `pgsum evaluate --out` wrote"
+_AGAIN = "evaluate again with --out"
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Evaluated:
     signature: str
     texts: Mapping[str, tuple[str | None, tuple[str, ...]]]
     scores: ScoresOfSystem
+    measured: Mapping[str, Mapping[str, Average]]
+    """How its `summaries` and the `references` were written."""
 
 
 def compare_runs(folders: Sequence[Path]) -> Comparison:
@@ -51,41 +58,50 @@ def compare_runs(folders: Sequence[Path]) -> Comparison:
     systems = {
         name: _in_order(run, order) for name, run in zip(names, [first, *others], strict=True)
     }
-    return compare(systems, signature=first.signature)
+    return compare(
+        systems,
+        signature=first.signature,
+        measures={
+            name: run.measured["summaries"]
+            for name, run in zip(names, [first, *others], strict=True)
+        },
+        # The same in all, but for what needs a document: not each run may have had them.
+        references=dict(ChainMap(*(dict(run.measured["references"]) for run in [first, *others]))),
+    )
 
 
 def read_evaluation(folder: Path) -> Evaluated:
     """The evaluation that `folder` holds."""
-    metrics = _object((folder / "metrics.json"), _text(folder / "metrics.json"))
-    path = folder / "predictions.jsonl"
-    rows = list(_rows(path))
-    if not rows:
-        raise DataError("The file holds no prediction.", where=str(path), hint=_HINT)
-    try:
-        scores = {metric: np.array([float(row[metric]["f"]) for row in rows]) for metric in METRICS}
-        ids = [str(row["id"]) for row in rows]
-        texts = [(row.get("source_sha256"), tuple(row["references"])) for row in rows]
-        system, signature = str(rows[0]["system"]), str(metrics["signature"])
-        means = {metric: float(metrics["systems"][system][metric]["f"]) for metric in METRICS}
-        examples = metrics["n"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"The evaluation is damaged, or not one of ours: {type(error).__name__} {error}.",
-            where=str(folder),
-            hint=_HINT,
-        ) from error
-    if repeated := [id_ for id_, times in Counter(ids).items() if times > 1]:
-        raise DataError(f"Ids must be unique; these are not: {some(repeated)}.", where=str(path))
+    path = folder / "metrics.json"
+    metrics = Fields(_object(path, _text(path)), str(path), _AGAIN)
+    lines = list(_lines(folder / "predictions.jsonl"))
+    system = lines[0].system
+    scores = {metric: np.array([line.scores[metric] for line in lines]) for metric in METRICS}
+    figures = metrics.inner("systems").inner(system)
+    means = {metric: figures.inner(metric).of("f", float) for metric in METRICS}
+    examples = metrics.of("n", int)
+    measured = {
+        "summaries": averages([line.measured.summary for line in lines]),
+        "references": averages([line.measured.references for line in lines]),
+    }
     # What was cut short or changed after it was scored has another mean; rounded, there.
     alike = all(abs(scores[metric].mean() - mean) < 1e-3 for metric, mean in means.items())
-    if examples != len(rows) or not alike:
+    alike &= metrics.of("measures", dict) == measures_content(measured)
+    if examples != len(lines) or not alike:
         raise DataError(
             f"metrics.json and predictions.jsonl do not belong together: of {examples} examples "
-            f"{len(rows)} are there, and their mean scores are {'' if alike else 'not '}the same.",
+            f"{len(lines)} are there, and their means are {'' if alike else 'not '}the same.",
             where=str(folder),
-            hint="evaluate again with --out",
+            hint=_AGAIN,
         )
-    return Evaluated(folder, system, signature, dict(zip(ids, texts, strict=True)), scores)
+    return Evaluated(
+        folder,
+        system,
+        metrics.of("signature", str),
+        {line.id: (line.measured.source_sha256, line.references) for line in lines},
+        scores,
+        measured,
+    )
 
 
 def _refuse_unlike(first: Evaluated, other: Evaluated) -> None:
@@ -147,10 +163,31 @@ def _in_order(run: Evaluated, ids: Sequence[str]) -> ScoresOfSystem:
     return {metric: scores[order] for metric, scores in run.scores.items()}
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        if line:
-            yield _object(path, line, number)
+def _lines(path: Path) -> Iterator[PredictionLine]:
+    """The lines of one system, at least one, each with an id of its own."""
+    first: dict[str, str] = {}
+    system = None
+    for number, text in enumerate(_text(path).split("\n"), 1):
+        if not text:
+            continue
+        where = f"{path}:{number}"
+        line = read_line(_object(path, text, number), where=where, hint=_AGAIN)
+        if line.id in first:
+            raise DataError(
+                f"The id {line.id!r} stands at {first[line.id]} already: ids must be unique.",
+                where=where,
+                hint=_AGAIN,
+            )
+        if line.system != (system or line.system):
+            raise DataError(
+                f"The system is {line.system!r}, and {system!r} in the lines before it.",
+                where=where,
+                hint=_AGAIN,
+            )
+        first[line.id], system = where, line.system
+        yield line
+    if not first:
+        raise DataError("The file holds no prediction.", where=str(path), hint=_HINT)
 
 
 def _object(path: Path, text: str, line: int | None = None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 Knows texts and figures. Knows nothing of models, and of files only that others read and write them.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ import numpy as np
 from pgsum.data.records import Pair
 from pgsum.errors import DataError
 from pgsum.metrics.bootstrap import Figure, figures
+from pgsum.metrics.copying import Ratio
 from pgsum.metrics.measures import (
     Average,
     Measures,
-    Ratio,
     averages,
     flag,
     novelty_to_read,
@@ -39,12 +40,14 @@ _CHARS_PER_WORKER = 2_000_000
 class Measured(NamedTuple):
     """What was counted of one example: of the summary, and of its references together.
 
-    Words are those of ROUGE's `tokenizer`.
+    Words are those of ROUGE's `tokenizer`. `source_sha256` tells which document it was, where there
+    was one.
     """
 
     summary: Measures
     references: Measures
     tokenizer: str
+    source_sha256: str | None
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,11 @@ class Evaluation:
     def system(self) -> str:
         """The one asked for."""
         return next(iter(self.systems))
+
+    @property
+    def measures(self) -> tuple[dict[str, dict[str, Average]], dict[str, Average]]:
+        """How the system asked for wrote, under its name, and how the references did."""
+        return {self.system: self.averages["summaries"]}, self.averages["references"]
 
     @property
     def figures(self) -> dict[str, dict[str, Figure]]:
@@ -233,22 +241,29 @@ class _Examiner:
             if pair.document:
                 read = pair.document[: trace.read_chars] if trace.truncated else pair.document
                 summary |= novelty_to_read(text, read, tokenizer=tokenizer)
+        source = document_digest(pair.document)
         # What needs a document comes from when there was one.
-        if row.measured is not None and row.measured.tokenizer == tokenizer:
-            summary = {**row.measured.summary, **summary}
-            references = {**row.measured.references, **references}
-        return Measured(summary, references, tokenizer)
+        if row.measured is not None:
+            source = source or row.measured.source_sha256
+            if row.measured.tokenizer == tokenizer:
+                summary = {**row.measured.summary, **summary}
+                references = {**row.measured.references, **references}
+        return Measured(summary, references, tokenizer, source)
 
 
 def _of_trace(trace: Trace) -> dict[str, Ratio]:
-    return {
+    told = {
         "copied_words": Ratio(trace.copied, trace.words),
         "oov_words": Ratio(trace.oovs, trace.words),
-        "reference_oovs": Ratio(trace.reference_oovs_found, trace.reference_oovs),
+        "reference_oovs": trace.reference_oovs,
         "p_gen": Ratio(trace.p_gen * trace.words, trace.words),
+        "copy_mass": Ratio(trace.copy_mass * trace.words, trace.words),
         "at_max_tokens": flag(trace.stop == "max_tokens"),
         "truncated": flag(trace.truncated),
     }
+    if trace.coverage_loss is not None:
+        told["coverage_loss"] = Ratio(trace.coverage_loss * trace.words, trace.words)
+    return told
 
 
 def _cost(row: _Row) -> int:
@@ -362,6 +377,13 @@ def _notes(
 def _health(name: str, measured: Sequence[Measures]) -> Iterator[str]:
     if found := list(problems(measured)):
         yield f"{name}, of {len(measured):,} summaries: {'; '.join(found)}."
+
+
+def document_digest(document: str) -> str | None:
+    """The SHA-256 of a document, by which it is known again; None of an empty one."""
+    # JSON can hold half a surrogate pair.
+    text = document.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).hexdigest() if text else None
 
 
 def some(ids: Sequence[str]) -> str:

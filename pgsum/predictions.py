@@ -1,16 +1,13 @@
-"""Files of predictions, both ways: read and matched with pairs, and written beside their scores.
+"""Files of predictions, read and matched with pairs: anyone's, or those that pgsum wrote.
 
-Knows files, columns and the lines of `predictions.jsonl`. Knows nothing of how a score is counted.
+Knows files and columns. Knows nothing of how a score is counted.
 """
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from pgsum.data.columns import NamedColumns
 from pgsum.data.files import OptionNames
@@ -18,11 +15,9 @@ from pgsum.data.records import Pair, Reading, Record, Tally, only_pairs, to_reco
 from pgsum.data.row_files import read_rows
 from pgsum.data.rows import Row
 from pgsum.errors import DataError
-from pgsum.evaluation import Evaluation, Measured, some
-from pgsum.metrics.measures import Measures, Ratio
-from pgsum.metrics.report import points
-from pgsum.metrics.rouge import METRICS, Scores
-from pgsum.systems import Trace, Written
+from pgsum.evaluation import Measured, document_digest, some
+from pgsum.prediction_line import PredictionLine, read_line
+from pgsum.systems import Written, own_name
 
 _OPTIONS = OptionNames(
     document_column="--prediction-column ",
@@ -63,7 +58,8 @@ def read_predictions(
     """The predictions of a file of rows and, with `references`, theirs.
 
     The columns are `prediction` and `references` where not named. The system is called what the
-    first row's `system` says, else what the prediction's column is called.
+    first row's `system` says, else what the prediction's column is called; where a baseline has
+    that name, `(predictions)` follows.
     """
     column = prediction_column or "prediction"
     reading = Reading(
@@ -82,31 +78,52 @@ def read_predictions(
     system = rows[0].values.get("system") if isinstance(rows[0], Row) else None
     is_ours = prediction_column is None and reference_column is None
     known = [
-        _known(row) if is_ours and isinstance(row, Row) else _NOTHING
+        _known(row) if is_ours and isinstance(row, Row) else None
         for row, record in zip(rows, records, strict=True)
         if isinstance(record, Record)
     ]
+    name = system if isinstance(system, str) and prediction_column is None else column
     return Predictions(
-        name=system if isinstance(system, str) and prediction_column is None else column,
+        # What pgsum wrote as a baseline's is that.
+        name=name if known[0] else own_name(name, "predictions"),
         pairs=tuple(Pair(pair.id, "", pair.references) for pair in read),
         written=tuple(
-            Written(pair.document, each.trace) for pair, each in zip(read, known, strict=True)
+            Written(pair.document, line.trace if line else None)
+            for pair, line in zip(read, known, strict=True)
         ),
-        measured=tuple(each.measured for each in known),
-        baselines={
-            name: tuple(each.baselines[name] for each in known)
-            for name in known[0].baselines
-            if all(name in each.baselines for each in known)
-        },
+        measured=tuple(line.measured if line else None for line in known),
+        baselines=_baselines(known),
         notes=tuple(tally.notes()),
         skipped=tally.bad,
     )
 
 
+def _known(row: Row) -> PredictionLine | None:
+    """What a line of ours tells beside the texts."""
+    if "texts_sha256" not in row.values:
+        return None
+    return read_line(
+        row.values,
+        where=row.where,
+        hint="evaluate again with --out, or remove the column texts_sha256: then what was measured "
+        "is left aside",
+    )
+
+
+def _baselines(known: Sequence[PredictionLine | None]) -> dict[str, tuple[str, ...]]:
+    """What each baseline wrote that all lines know."""
+    lines = [line.baselines for line in known if line]
+    if len(lines) < len(known):
+        return {}
+    names = [name for name in lines[0] if all(name in line for line in lines)]
+    return {name: tuple(line[name] for line in lines) for name in names}
+
+
 def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[int]:
     """Which prediction is that of each of `pairs`, by id; in order where the file has no ids.
 
-    Raises DataError, with the first five, where ids are repeated, missing or of no pair.
+    Raises DataError, with the first five, where ids are repeated, missing or of no pair, or where
+    the documents are known to be others.
     """
     ids = [pair.id for pair in predictions.pairs]
     wanted = {pair.id for pair in pairs}
@@ -124,6 +141,15 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[i
         "none for": [pair.id for pair in pairs if pair.id not in by_id],
         "some for what is not in the data:": [id_ for id_ in by_id if id_ not in wanted],
     }
+    if not any(faults.values()):
+        measured = [predictions.measured[by_id[pair.id]] for pair in pairs]
+        faults = {
+            "other documents for": [
+                pair.id
+                for pair, known in zip(pairs, measured, strict=True)
+                if known and known.source_sha256 not in (None, document_digest(pair.document))
+            ]
+        }
     if any(faults.values()):
         found = "; ".join(f"{fault} {some(names)}" for fault, names in faults.items() if names)
         raise DataError(
@@ -131,99 +157,3 @@ def match_predictions(predictions: Predictions, pairs: Sequence[Pair]) -> list[i
             hint="evaluate on the split that was summarized",
         )
     return [by_id[pair.id] for pair in pairs]
-
-
-def prediction_lines(evaluation: Evaluation) -> Iterator[str]:
-    """A line of JSON for each example: the system asked for, from which all figures can be had.
-
-    Scores are in points (0 to 100) and not rounded. Of what was measured, each is a pair: so many
-    out of so many. What baselines wrote is only there to be scored again.
-    """
-    name, *others = evaluation.systems
-    result = evaluation.systems[name]
-    for i, pair in enumerate(evaluation.pairs):
-        prediction, measured, trace = (
-            result.predictions[i],
-            evaluation.measured[i],
-            evaluation.traces[i],
-        )
-        row: dict[str, Any] = {
-            "id": pair.id,
-            "source_sha256": _sha256(pair.document) if pair.document else None,
-            "system": name,
-            "prediction": prediction,
-            "references": list(pair.references),
-            **_in_points(result.scores[i]),
-        }
-        if len(pair.references) > 1:
-            row["by_reference"] = [_in_points(scores) for scores in result.by_reference[i]]
-        row |= {
-            "measured": measured._asdict(),
-            "model": trace and trace._asdict(),
-            "baselines": {other: evaluation.systems[other].predictions[i] for other in others},
-            "texts_sha256": _sha256([prediction, *pair.references]),
-        }
-        yield json.dumps(row, ensure_ascii=False) + "\n"
-
-
-class _Known(NamedTuple):
-    """What a line of ours tells beside the texts."""
-
-    trace: Trace | None = None
-    measured: Measured | None = None
-    baselines: Mapping[str, str] = MappingProxyType({})
-
-
-_NOTHING = _Known()
-
-
-def _known(row: Row) -> _Known:
-    """Raises DataError where the texts are not those that were measured."""
-    values = row.values
-    if "texts_sha256" not in values:
-        return _NOTHING
-    try:
-        digest = _sha256([values["prediction"], *values["references"]])
-        measured, trace = values["measured"], values["model"]
-        known = _Known(
-            trace=trace and Trace(**trace),
-            measured=Measured(
-                _ratios(measured["summary"]),
-                _ratios(measured["references"]),
-                str(measured["tokenizer"]),
-            ),
-            baselines={str(name): str(text) for name, text in values["baselines"].items()},
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"The line is damaged: {type(error).__name__} {error}.",
-            where=row.where,
-            hint="evaluate again with --out, or remove the column texts_sha256",
-        ) from error
-    if digest != values["texts_sha256"]:
-        raise DataError(
-            "The prediction or its references were changed after they were measured.",
-            where=row.where,
-            hint="remove the column texts_sha256, and what was measured is left aside",
-        )
-    return known
-
-
-def _ratios(measures: Mapping[str, Any]) -> Measures:
-    return {str(name): Ratio(*counts) for name, counts in measures.items()}
-
-
-def _in_points(scores: Scores) -> dict[str, dict[str, float]]:
-    return {
-        metric: {part: points(value) for part, value in scores[metric]._asdict().items()}
-        for metric in METRICS
-    }
-
-
-def _sha256(content: str | Sequence[str]) -> str:
-    """Of a text, or of several; half a surrogate pair counts as JSON escapes it."""
-    return hashlib.sha256(
-        content.encode("utf-8", "surrogatepass")
-        if isinstance(content, str)
-        else json.dumps(content).encode("ascii")
-    ).hexdigest()

@@ -13,7 +13,7 @@ from pgsum.environment import git_commit, hardware, versions
 from pgsum.errors import ConfigError
 from pgsum.evaluation import Evaluation
 from pgsum.metrics.report import metrics_json
-from pgsum.predictions import prediction_lines
+from pgsum.prediction_line import prediction_lines
 
 
 def make_output_folder(folder: Path) -> None:

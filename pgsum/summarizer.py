@@ -65,6 +65,17 @@ class Summary:
         """How many tokens of the document follow those that the model read."""
         return len(tokenize(self.document)) - len(self.source_tokens) if self.truncated else 0
 
+    @cached_property
+    def coverage_loss(self) -> float | None:
+        """How much a word, in the mean, looked at where those before it had looked; None where
+        nothing was looked at.  See et al. 2017, eq. 12.
+        """
+        if not self.attention.any():
+            return None
+        attention = self.attention.astype(np.float64)
+        coverage = attention.cumsum(axis=0) - attention
+        return float(np.minimum(attention, coverage).sum(axis=1).mean())
+
 
 @dataclass(frozen=True)
 class _Read:

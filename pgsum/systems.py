@@ -14,12 +14,13 @@ from pgsum.baselines.random_k import random_k
 from pgsum.baselines.textrank import textrank
 from pgsum.data.records import Pair
 from pgsum.errors import ConfigError
+from pgsum.metrics.copying import Ratio
 
 _SENTENCES = 3
 _COUNTED = re.compile(r"(lead|random)-([1-9][0-9]{0,3})")
 _PLAIN = ("textrank", "oracle", "document")
 
-BASELINES = ("lead-1", "lead-3", "random-3", "textrank", "oracle")
+BASELINES = ("lead-1", "lead-3", "random-3", "textrank", "oracle", "document")
 """Those that stand below the system asked for."""
 
 
@@ -27,8 +28,10 @@ class Trace(NamedTuple):
     """What a model tells of a summary, beside its text.
 
     Of its own words: how many there are, how many of them it copied, how many of those lie outside
-    its vocabulary, and `p_gen`, the mean probability of generating. `reference_oovs` are words of
-    the references outside the vocabulary, `reference_oovs_found` those that stand in the summary.
+    its vocabulary; and means over them: `p_gen`, the probability of generating; `copy_mass`, the
+    part of the word's probability that came from pointing; `coverage_loss`, None without attention.
+    `reference_oovs` are words of the references outside the vocabulary, and how many of them stand
+    in the summary.
     `read_chars` is how much of the document it read; `stop` and `score` are the search's.
     """
 
@@ -41,8 +44,9 @@ class Trace(NamedTuple):
     copied: int
     oovs: int
     p_gen: float
-    reference_oovs: int
-    reference_oovs_found: int
+    copy_mass: float
+    coverage_loss: float | None
+    reference_oovs: Ratio
 
 
 class Written(NamedTuple):
@@ -67,7 +71,7 @@ class Baseline:
     name: str
 
     def __post_init__(self) -> None:
-        if self.name not in _PLAIN and _COUNTED.fullmatch(self.name) is None:
+        if not _is_baseline(self.name):
             raise ConfigError(
                 f"There is no system {self.name!r}.",
                 hint="use lead-K or random-K, such as lead-3, or textrank, oracle or document",
@@ -88,6 +92,18 @@ class Baseline:
 
 
 System = Writer | Baseline
+
+
+def own_name(name: str, kind: str) -> str:
+    """What a system of this `kind` is called: `name`, unless that is a baseline's.
+
+    In one table a model `lead-3` would stand in the baseline's place.
+    """
+    return f"{name} ({kind})" if _is_baseline(name) else name
+
+
+def _is_baseline(name: str) -> bool:
+    return name in _PLAIN or _COUNTED.fullmatch(name) is not None
 
 
 def recorded(texts: Sequence[str | Written]) -> Writer:

@@ -3,7 +3,8 @@ import pytest
 from pgsum.data.records import Pair
 from pgsum.errors import DataError
 from pgsum.evaluation import Measured, evaluate
-from pgsum.metrics.measures import Average, Ratio
+from pgsum.metrics.copying import Ratio
+from pgsum.metrics.measures import Average
 from pgsum.metrics.rouge import METRICS, Rouge
 from pgsum.systems import BASELINES, Baseline, Trace, Written, recorded
 
@@ -177,8 +178,9 @@ TRACE = Trace(
     copied=3,
     oovs=1,
     p_gen=0.25,
-    reference_oovs=2,
-    reference_oovs_found=1,
+    copy_mass=0.5,
+    coverage_loss=0.125,
+    reference_oovs=Ratio(1, 2),
 )
 
 
@@ -187,6 +189,8 @@ def test_what_a_model_tells_is_averaged_and_its_faults_are_noted():
     evaluation = evaluate(PAIRS, {"model": recorded(written)})
     found = evaluation.averages["summaries"]
     assert found["p_gen"] == Average(0.25, 0.25)
+    assert found["copy_mass"] == Average(0.5, 0.5)
+    assert found["coverage_loss"] == Average(0.125, 0.125)
     assert found["copied_words"] == Average(0.75, 0.75)
     assert found["reference_oovs"] == Average(0.5, 0.5)
     assert evaluation.traces == (TRACE,) * 3
@@ -199,14 +203,16 @@ def test_what_a_model_tells_is_averaged_and_its_faults_are_noted():
 def test_what_was_measured_while_there_was_a_document_is_kept():
     known = {"p_gen": Ratio(1, 4), "words": Ratio(99, 1)}
     system = {"x": recorded(["a b"])}
-    measured = Measured(known, {}, "rouge155")
+    measured = Measured(known, {}, "rouge155", "f00d")
     evaluation = evaluate(pairs_of("a b"), system, measured=[measured])
     assert evaluation.averages["summaries"]["p_gen"].micro == 0.25
     assert evaluation.averages["summaries"]["words"].micro == 2
+    assert evaluation.measured[0].source_sha256 == "f00d"
     assert evaluation.notes == ()
 
     other = evaluate(pairs_of("a b"), system, measured=[measured._replace(tokenizer="char")])
     assert "p_gen" not in other.averages["summaries"]
+    assert other.measured[0].source_sha256 == "f00d"
     assert other.notes == (
         "What was measured against the documents is left out: it counts words of the ROUGE "
         "tokenizer char, and this run those of rouge155.",

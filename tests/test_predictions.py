@@ -5,8 +5,10 @@ import pytest
 from pgsum.data.records import Pair
 from pgsum.errors import DataError
 from pgsum.evaluation import evaluate
-from pgsum.predictions import Predictions, match_predictions, prediction_lines, read_predictions
-from pgsum.systems import Trace, Written, recorded
+from pgsum.metrics.copying import Ratio
+from pgsum.prediction_line import prediction_lines
+from pgsum.predictions import Predictions, match_predictions, read_predictions
+from pgsum.systems import Baseline, Trace, Written, recorded
 
 PAIRS = [
     Pair("a", "The cat sat down. It slept.", ("The cat slept.", "A cat\nslept.")),
@@ -123,8 +125,16 @@ def test_predictions_that_do_not_belong_are_refused_with_the_first_five(ids, mes
         match_predictions(predictions(*ids), PAIRS)
 
 
+def test_predictions_of_other_documents_are_refused_though_the_ids_are_the_same(tmp_path):
+    read = read_predictions(ours(tmp_path / "p.jsonl"), references=False)
+    assert match_predictions(read, PAIRS) == [0, 1]
+    others = [PAIRS[0], Pair("b", "Prices fell.", ("x",))]
+    with pytest.raises(DataError, match="do not belong to these pairs: other documents for b;"):
+        match_predictions(read, others)
+
+
 def test_of_our_own_file_all_that_was_known_comes_back(tmp_path):
-    trace = Trace(-1.5, "eos", False, 0, 27, 2, 1, 0, 0.5, 1, 0)
+    trace = Trace(-1.5, "eos", False, 0, 27, 2, 1, 0, 0.5, 0.25, None, Ratio(0, 1))
     read = read_predictions(ours(tmp_path / "p.jsonl", trace=trace), references=True)
     assert read.name == "sut"
     assert read.written[0] == Written("A cat.", trace)
@@ -147,10 +157,28 @@ def test_a_text_that_was_changed_after_it_was_measured_is_an_error(tmp_path, cha
         read_predictions(path, references=True)
 
 
-@pytest.mark.parametrize(
-    "damage", [{"measured": 3}, {"model": {"x": 1}}, {"baselines": None}, {"references": None}]
-)
-def test_a_line_of_ours_that_is_damaged_is_an_error(tmp_path, damage):
-    path = change(ours(tmp_path / "p.jsonl"), **damage)
-    with pytest.raises(DataError, match=r"The line is damaged: .*p.jsonl:1"):
+def test_a_line_of_ours_that_is_damaged_is_an_error(tmp_path):
+    path = change(ours(tmp_path / "p.jsonl"), measured=3)
+    with pytest.raises(
+        DataError, match=r"measured is 3; it must be an object; at .*:1; evaluate"
+    ):
         read_predictions(path, references=False)
+
+
+@pytest.mark.parametrize("name", ["lead-3", "random-12", "document"])
+def test_a_foreign_system_never_takes_the_name_of_a_baseline(tmp_path, name):
+    rows = {"prediction": "x", "system": name}, {"prediction": "y", "system": name}
+    read = read_predictions(jsonl(tmp_path / "p.jsonl", *rows), references=False)
+    assert read.name == f"{name} (predictions)"
+    named = jsonl(tmp_path / "named.jsonl", {name: "x"})
+    found = read_predictions(named, references=False, prediction_column=name)
+    assert found.name == f"{name} (predictions)"
+
+
+def test_a_baseline_that_was_evaluated_keeps_its_name(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text(
+        "".join(prediction_lines(evaluate(PAIRS, {"lead-3": Baseline("lead-3")}))),
+        encoding="utf-8",
+    )
+    assert read_predictions(path, references=True).name == "lead-3"

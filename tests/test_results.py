@@ -7,6 +7,7 @@ import pgsum
 from pgsum.data.records import Pair
 from pgsum.errors import ConfigError
 from pgsum.evaluation import evaluate
+from pgsum.metrics.copying import Ratio
 from pgsum.metrics.rouge import METRICS
 from pgsum.predictions import read_predictions
 from pgsum.results import make_output_folder, write_evaluation
@@ -27,8 +28,9 @@ TRACE = Trace(
     copied=1,
     oovs=0,
     p_gen=1 / 3,
-    reference_oovs=0,
-    reference_oovs_found=0,
+    copy_mass=0.5,
+    coverage_loss=0.125,
+    reference_oovs=Ratio(0, 0),
 )
 TEXTS = [Written("A cat.", TRACE), Written("Prices\nrose.", TRACE), Written("", TRACE)]
 RUN = {"command": ["pgsum", "evaluate"], "config": {"seed": 1}, "inputs": {}, "seconds": 1.5}

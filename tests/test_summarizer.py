@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from reference.explained import make_summary
 
 from pgsum.build import build_model
 from pgsum.bundle import Bundle
@@ -45,6 +46,16 @@ def test_a_summary_says_of_each_word_where_it_came_from(summarizer):
         if position is not None:
             assert summary.source_tokens[position].lower() == token.lower()
     assert any(summary.copied)
+
+
+def test_the_coverage_loss_is_what_words_look_at_again():
+    read = "Ada met Bob."
+    words = (("Ada", 0, False, 0.5, -1.0), ("Ada", 0, False, 0.5, -1.0))
+    summary = make_summary(read, words=words)
+    assert summary.coverage_loss == pytest.approx((0 + 1) / 2)  # the second looks as the first did
+    elsewhere = make_summary(read, words=(words[0], ("Bob", 2, False, 0.5, -1.0)))
+    assert elsewhere.coverage_loss == pytest.approx((0 + 4 * 0.1 / 3) / 2)
+    assert make_summary(read, words=words, attention=False).coverage_loss is None
 
 
 def test_words_that_may_repeat_do_and_others_do_not(summarizer):

@@ -43,6 +43,8 @@ def compare(
         return
     if form == "text":
         console.drawing(report.table(comparison))
+        console.data("")
+        console.drawing(report.measures(comparison))
         below = [*report.sentences(comparison), report.line(comparison)]
     elif form == "md":
         pasted = report.line(comparison).replace("`", "'")

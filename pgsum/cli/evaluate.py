@@ -159,6 +159,6 @@ def _print(evaluation: "Evaluation", *, as_json: bool) -> None:
     console.drawing(table(evaluation.figures))
     console.data(evaluation.signature)
     console.data("")
-    console.drawing(measures_table(evaluation.averages, system=evaluation.system))
+    console.drawing(measures_table(*evaluation.measures))
     for sentence in captions(evaluation.figures):
         console.data(sentence)

@@ -43,7 +43,7 @@ def write_report(target: str, evaluation: "Evaluation", scored: Scored, *, examp
         title=f"{evaluation.system}: evaluation",
         figures=rows(evaluation.figures),
         signature=evaluation.signature,
-        measures=measures_rows(evaluation.averages, system=evaluation.system),
+        measures=measures_rows(*evaluation.measures),
         settings=_changed(scored.config.decode) if scored.explain else [],
         rows=_rows(evaluation),
         explained=_explained(evaluation, places, scored),

@@ -157,6 +157,7 @@ def of_baseline(name: str, asked: Asked) -> Scored:
 def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
     """What a model writes: about DATA, or else about the corpus that it was trained on."""
     from pgsum.bundle import sha256
+    from pgsum.systems import own_name
 
     folder = choose_model(model)
     summarizer = load_summarizer(folder, device=device, threads=threads)
@@ -175,7 +176,7 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
         "vocabulary_sha256": sha256(folder / "vocab.json"),
     }
     return Scored(
-        {run_name(folder): system},
+        {own_name(run_name(folder), "model"): system},
         found.pairs,
         found.skipped,
         config,
@@ -217,6 +218,7 @@ def _summarize_all(
 
 def _trace(summary: "Summary", references: Sequence[str], summarizer: "Summarizer") -> "Trace":
     from pgsum.metrics.copying import oovs_produced
+    from pgsum.metrics.measures import added
     from pgsum.systems import Trace
 
     vocab, lowercase = summarizer.bundle.vocab, summarizer.bundle.config.text.lowercase
@@ -235,6 +237,7 @@ def _trace(summary: "Summary", references: Sequence[str], summarizer: "Summarize
         copied=sum(summary.copied),
         oovs=sum(summary.oov),
         p_gen=sum(summary.p_gen) / max(words, 1),
-        reference_oovs=sum(share.total for share in outside),
-        reference_oovs_found=sum(share.found for share in outside),
+        copy_mass=sum(summary.copied_part) / max(words, 1),
+        coverage_loss=summary.coverage_loss,
+        reference_oovs=added(outside),
     )

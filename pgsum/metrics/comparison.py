@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from pgsum.metrics.measures import Average
 from pgsum.metrics.rouge import METRICS
 from pgsum.metrics.significance import approximate_randomization, holm, paired_bootstrap
 
@@ -46,13 +47,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The mean F1 of each system by metric, and each system's differences from the first."""
+    """The mean F1 of each system by metric, and each system's differences from the first.
+
+    `measures` say how each system wrote and `references` how those were written, by measure, where
+    that is known.
+    """
 
     signature: str
     n: int
     seed: int
     means: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
+    measures: Mapping[str, Mapping[str, Average]]
+    references: Mapping[str, Average]
 
     @property
     def several(self) -> bool:
@@ -65,12 +72,17 @@ class Comparison:
 
 
 def compare(
-    systems: Mapping[str, ScoresOfSystem], *, signature: str, seed: int = 12345
+    systems: Mapping[str, ScoresOfSystem],
+    *,
+    signature: str,
+    measures: Mapping[str, Mapping[str, Average]],
+    references: Mapping[str, Average],
+    seed: int = 12345,
 ) -> Comparison:
     """Compare at least two systems, each with the first, by every metric.
 
-    Examples are in one order. Each test has a generator of its own from `seed`, so that no result
-    depends on what else is compared.
+    Examples are in one order. `measures` and `references` are only set beside each other. Each test
+    has a generator of its own from `seed`, so that no result depends on what else is compared.
     """
     (first, baseline), *others = systems.items()
     differences = [
@@ -87,6 +99,8 @@ def compare(
             for name, scores in systems.items()
         },
         differences=tuple(differences),
+        measures=measures,
+        references=references,
     )
 
 
@@ -108,7 +122,7 @@ def _by_metric(
     ]
     found = []
     for (name, scores), p, p_holm in zip(others.items(), p_values, holm(p_values), strict=True):
-        low, high, _ = paired_bootstrap(
+        low, high = paired_bootstrap(
             scores[metric],
             baseline[metric],
             trials=BOOTSTRAP_TRIALS,

@@ -16,7 +16,7 @@ from pgsum.metrics.comparison import (
     Comparison,
     Difference,
 )
-from pgsum.metrics.report import HEADINGS
+from pgsum.metrics.report import HEADINGS, measures_content, measures_rows, measures_table
 
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]<>|#]")
 _LATEX = re.compile(r"[\\&%$#_{}~^|<>]")
@@ -32,6 +32,7 @@ _NOT_TRUTH = (
     "ROUGE counts words shared with references: more of them is neither more truth nor better "
     "style, and another seed of the same training may differ by as much."
 )
+_NO_TEST = "How systems wrote is counted only: no test says what of its differences is chance."
 _HEADING = ("system", "metric", "F1", "difference", "95% interval", "p")
 
 
@@ -48,11 +49,17 @@ def table(comparison: Comparison) -> Table:
     return drawn
 
 
+def measures(comparison: Comparison) -> Table:
+    """How each system wrote, beside the references."""
+    return measures_table(comparison.measures, comparison.references)
+
+
 def sentences(comparison: Comparison) -> list[str]:
     """What may be said of each comparison, what the figures are, and what they are not."""
     return [
         *(_verdict(comparison.of(name)) for name in list(comparison.means)[1:]),
         _method(comparison),
+        _NO_TEST,
         _NOT_TRUTH,
     ]
 
@@ -69,24 +76,34 @@ def line(comparison: Comparison) -> str:
 
 
 def markdown(comparison: Comparison) -> str:
-    """A table of GitHub's kind, a row for each system and metric, and what they do not say."""
-    rows = [_HEADING, ("---",) * len(_HEADING), *_rows(comparison, _escape_markdown)]
-    return "\n".join([*(f"| {' | '.join(row)} |" for row in rows), "", _NOT_TRUTH])
+    """Tables of GitHub's kind: a row for each system and metric, then one for each measure; and
+    what they do not say.
+    """
+    return "\n".join(
+        [
+            *_markdown_table([_HEADING, *_rows(comparison, _escape_markdown)]),
+            "",
+            *_markdown_table(_measures_rows(comparison, _escape_markdown)),
+            "",
+            _NO_TEST,
+            "",
+            _NOT_TRUTH,
+        ]
+    )
 
 
 def latex(comparison: Comparison) -> str:
-    """A `tabular` that needs no package; what its figures do not say is a comment below."""
-    heading = " & ".join(map(_escape_latex, _HEADING))
-    rows = [" & ".join(row) for row in _rows(comparison, _escape_latex)]
+    """Two of `tabular` that need no package, the latter of measures; what their figures do not say
+    is a comment below.
+    """
+    heading = [_escape_latex(cell) for cell in _HEADING]
+    found = _measures_rows(comparison, _escape_latex)
     return "\n".join(
         [
-            r"\begin{tabular}{llrrrr}",
-            r"\hline",
-            rf"{heading} \\",
-            r"\hline",
-            *(rf"{row} \\" for row in rows),
-            r"\hline",
-            r"\end{tabular}",
+            *_tabular("llrrrr", [heading, *_rows(comparison, _escape_latex)]),
+            "",
+            *_tabular("l" + "r" * (len(found[0]) - 1), found),
+            f"% {_NO_TEST}",
             f"% {_NOT_TRUTH}",
         ]
     )
@@ -118,6 +135,8 @@ def comparison_json(comparison: Comparison) -> str:
             }
             for d in comparison.differences
         ],
+        "measures": measures_content(comparison.measures),
+        "references": measures_content({"": comparison.references})[""],
         "line": line(comparison),
         "caution": _NOT_TRUTH,
     }
@@ -176,6 +195,29 @@ def _rows(comparison: Comparison, escape: Callable[[str], str]) -> Sequence[Sequ
         for d in comparison.of(name)
     ]
     return alone + compared
+
+
+def _measures_rows(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str]]:
+    found = measures_rows(comparison.measures, comparison.references)
+    return [[escape(cell) for cell in row] for row in found]
+
+
+def _markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    heading, *body = rows
+    return [f"| {' | '.join(row)} |" for row in (heading, ["---"] * len(heading), *body)]
+
+
+def _tabular(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    heading, *body = (rf"{' & '.join(row)} \\" for row in rows)
+    return [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\hline",
+        heading,
+        r"\hline",
+        *body,
+        r"\hline",
+        r"\end{tabular}",
+    ]
 
 
 def _p(d: Difference) -> str:

@@ -1,7 +1,7 @@
 """What of a summary had to be copied, what of it is new, and what of it is said again.
 
-Counts, not shares: a corpus's figure is the ratio of their sums (the micro average) or the mean of
-their ratios (the macro average), and that is the caller's to choose. Words are those that ROUGE
+Counts, not quotients: a corpus's figure is the ratio of sums (the micro average) or the mean of
+ratios (the macro average), and that is the caller's to choose. Words are those that ROUGE
 compares, by one of its tokenizers, but not stemmed: a second comma is no repetition, and neither is
 a plural beside its singular. What is copied in one piece is `fragments`' to find, and numbers and
 names `support`'s.
@@ -26,11 +26,11 @@ UNKNOWN_WORD = re.compile(r"\[unk\]|<unk>", re.IGNORECASE)
 Ngram = tuple[str, ...]
 
 
-class Share(NamedTuple):
-    """So many out of so much; `total` may be 0."""
+class Ratio(NamedTuple):
+    """So much out of so much; where `total` is 0, the text says nothing of what was counted."""
 
-    found: int
-    total: int
+    found: float
+    total: float
 
 
 class Novelty(NamedTuple):
@@ -38,15 +38,15 @@ class Novelty(NamedTuple):
     sentences, those that are a sentence of the document, word by word.
     """
 
-    ngrams: tuple[Share, ...]
-    copied_sentences: Share
+    ngrams: tuple[Ratio, ...]
+    copied_sentences: Ratio
 
 
 class Repetition(NamedTuple):
     """Of a text's n-grams, by n from 1 to 4, and of its sentences, those that stood before."""
 
-    ngrams: tuple[Share, ...]
-    sentences: Share
+    ngrams: tuple[Ratio, ...]
+    sentences: Ratio
 
 
 class Health(NamedTuple):
@@ -57,7 +57,7 @@ class Health(NamedTuple):
     unknown_word: bool
 
 
-def oovs_produced(summary: str, reference: str, vocab: Container[str], *, lowercase: bool) -> Share:
+def oovs_produced(summary: str, reference: str, vocab: Container[str], *, lowercase: bool) -> Ratio:
     """Of the reference's words outside `vocab`, how many stand in the summary.
 
     A word that the reference has n times is found at most n times. Words are the model's own,
@@ -67,7 +67,7 @@ def oovs_produced(summary: str, reference: str, vocab: Container[str], *, lowerc
     """
     wanted = Counter(form for form in _forms(reference, lowercase) if form not in vocab)
     produced = wanted & Counter(_forms(summary, lowercase))
-    return Share(produced.total(), wanted.total())
+    return Ratio(produced.total(), wanted.total())
 
 
 def novelty(summary: str, document: str, *, tokenizer: str = "unicode") -> Novelty:
@@ -80,11 +80,11 @@ def novelty(summary: str, document: str, *, tokenizer: str = "unicode") -> Novel
     novel = []
     for n in LENGTHS:
         own, known = _ngrams(written, n), _known_ngrams(document, n, tokenizer)
-        novel.append(Share(sum(ngram not in known for ngram in own), len(own)))
+        novel.append(Ratio(sum(ngram not in known for ngram in own), len(own)))
     sentences = _sentences(summary_sentences(summary), tokenizer)
     known_sentences = _known_sentences(document, tokenizer)
     copied = sum(sentence in known_sentences for sentence in sentences)
-    return Novelty(tuple(novel), Share(copied, len(sentences)))
+    return Novelty(tuple(novel), Ratio(copied, len(sentences)))
 
 
 def repetition(text: str, *, tokenizer: str = "unicode") -> Repetition:
@@ -93,7 +93,7 @@ def repetition(text: str, *, tokenizer: str = "unicode") -> Repetition:
     return Repetition(ngrams, _duplicates(_sentences(summary_sentences(text), tokenizer)))
 
 
-def duplicate_ngrams(text: str, n: int, *, tokenizer: str = "unicode") -> Share:
+def duplicate_ngrams(text: str, n: int, *, tokenizer: str = "unicode") -> Ratio:
     """Of the n-grams of one text, how many repeat an earlier one: 1 - unique / total."""
     return _duplicates(_ngrams(words_of(text, tokenizer), n))
 
@@ -134,8 +134,8 @@ def _sentences(sentences: Sequence[str], tokenizer: str) -> list[Ngram]:
     return [tuple(words) for words in parted if words]
 
 
-def _duplicates(several: Sequence[Ngram]) -> Share:
-    return Share(len(several) - len(set(several)), len(several))
+def _duplicates(several: Sequence[Ngram]) -> Ratio:
+    return Ratio(len(several) - len(set(several)), len(several))
 
 
 def _forms(text: str, lowercase: bool) -> list[str]:

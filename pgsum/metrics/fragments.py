@@ -10,14 +10,14 @@ punctuation, too; so figures are compared among each other, not with their paper
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pgsum.metrics.copying import Share, words_of
+from pgsum.metrics.copying import Ratio, words_of
 
 
 @dataclass(frozen=True)
 class Fragments:
     """The lengths, in words, of a summary's fragments, and the words of both texts.
 
-    Each share is a ratio whose parts add up over a corpus.
+    The parts of each ratio add up over a corpus.
     """
 
     lengths: tuple[int, ...]
@@ -25,24 +25,24 @@ class Fragments:
     document_words: int
 
     @property
-    def coverage(self) -> Share:
+    def coverage(self) -> Ratio:
         """The words of the summary that lie on a fragment."""
-        return Share(sum(self.lengths), self.summary_words)
+        return Ratio(sum(self.lengths), self.summary_words)
 
     @property
-    def density(self) -> Share:
+    def density(self) -> Ratio:
         """The mean length of the fragment that a word of the summary lies on."""
-        return Share(sum(length * length for length in self.lengths), self.summary_words)
+        return Ratio(sum(length * length for length in self.lengths), self.summary_words)
 
     @property
-    def compression(self) -> Share:
+    def compression(self) -> Ratio:
         """Words of the document for each of the summary."""
-        return Share(self.document_words, self.summary_words)
+        return Ratio(self.document_words, self.summary_words)
 
     @property
-    def mean_length(self) -> Share:
+    def mean_length(self) -> Ratio:
         """Copied words for each fragment: the mean copied span."""
-        return Share(sum(self.lengths), len(self.lengths))
+        return Ratio(sum(self.lengths), len(self.lengths))
 
     @property
     def longest(self) -> int:

@@ -9,17 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple
 
-from pgsum.metrics.copying import LENGTHS, Share, health, novelty, repetition, words_of
+from pgsum.metrics.copying import LENGTHS, Ratio, health, novelty, repetition, words_of
 from pgsum.metrics.fragments import fragments
 from pgsum.metrics.support import support
-
-
-class Ratio(NamedTuple):
-    """So much out of so much; `total` may be 0, and then the text says nothing of the measure."""
-
-    found: float
-    total: float
-
 
 Measures = Mapping[str, Ratio]
 """Of one text, by the names in `MEASURES`."""
@@ -61,6 +53,8 @@ MEASURES = {
     "supported_numbers": Measure("numbers in the document (proxy)"),
     "supported_names": Measure("names in the document (proxy)"),
     "p_gen": Measure("p_gen, mean", is_share=False),
+    "copy_mass": Measure("copy mass, mean", is_share=False),
+    "coverage_loss": Measure("coverage loss of a word", is_share=False),
     "copied_words": Measure("words copied by the model"),
     "oov_words": Measure("words outside its vocabulary"),
     "reference_oovs": Measure("such words of references, copied"),
@@ -93,7 +87,7 @@ def novelty_to_read(text: str, read: str, *, tokenizer: str) -> dict[str, Ratio]
 def of_references(references: Sequence[str], document: str, *, tokenizer: str) -> dict[str, Ratio]:
     """The same of all references of one document together, but for what must not be."""
     each = [_of_text(text, document, tokenizer=tokenizer) for text in references]
-    return {name: _added([measures[name] for measures in each]) for name in each[0]}
+    return {name: added([measures[name] for measures in each]) for name in each[0]}
 
 
 def repeated(texts: Sequence[str]) -> list[Ratio]:
@@ -132,7 +126,7 @@ def _of_text(text: str, document: str, *, tokenizer: str) -> dict[str, Ratio]:
     alone = {
         "words": Ratio(len(words_of(text, tokenizer)), 1),
         **_lengths("repeated_{}grams", said_again.ngrams),
-        "repeated_sentences": Ratio(*said_again.sentences),
+        "repeated_sentences": said_again.sentences,
     }
     if not document:
         return alone
@@ -141,22 +135,23 @@ def _of_text(text: str, document: str, *, tokenizer: str) -> dict[str, Ratio]:
     supported = support(text, document)
     return alone | {
         **_lengths("novel_{}grams", new.ngrams),
-        "copied_sentences": Ratio(*new.copied_sentences),
-        "coverage": Ratio(*pieces.coverage),
-        "density": Ratio(*pieces.density),
-        "compression": Ratio(*pieces.compression),
-        "copied_span": Ratio(*pieces.mean_length),
+        "copied_sentences": new.copied_sentences,
+        "coverage": pieces.coverage,
+        "density": pieces.density,
+        "compression": pieces.compression,
+        "copied_span": pieces.mean_length,
         "longest_span": Ratio(pieces.longest, 1),
-        "supported_numbers": Ratio(*supported.numbers),
-        "supported_names": Ratio(*supported.names),
+        "supported_numbers": supported.numbers,
+        "supported_names": supported.names,
     }
 
 
-def _lengths(name: str, shares: Sequence[Share]) -> dict[str, Ratio]:
-    return {name.format(n): Ratio(*share) for n, share in zip(LENGTHS, shares, strict=True)}
+def _lengths(name: str, ratios: Sequence[Ratio]) -> dict[str, Ratio]:
+    return {name.format(n): ratio for n, ratio in zip(LENGTHS, ratios, strict=True)}
 
 
-def _added(ratios: Sequence[Ratio]) -> Ratio:
+def added(ratios: Sequence[Ratio]) -> Ratio:
+    """One of several: what was found in all of them, out of all there was."""
     return Ratio(sum(ratio.found for ratio in ratios), sum(ratio.total for ratio in ratios))
 
 

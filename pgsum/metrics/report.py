@@ -17,7 +17,7 @@ Figures = Mapping[str, Mapping[str, Figure]]
 """By system, then by metric."""
 
 Averages = Mapping[str, Mapping[str, Average]]
-"""Of the `summaries` and of the `references`, by measure."""
+"""By who wrote, then by measure; of one evaluation, `summaries` and `references`."""
 
 HEADINGS = {"rouge1": "R-1", "rouge2": "R-2", "rougeL": "R-L", "rougeLsum": "R-Lsum"}
 
@@ -41,7 +41,18 @@ def metrics_json(*, signature: str, n: int, systems: Figures, averages: Averages
         }
         for name, by_metric in systems.items()
     }
-    measures = {
+    content = {
+        "signature": signature,
+        "n": n,
+        "systems": figures,
+        "measures": measures_content(averages),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def measures_content(averages: Averages) -> dict[str, dict[str, dict[str, float]]]:
+    """Averages as they stand in files: shares in percent, others as they are."""
+    return {
         name: {
             measure: {
                 part: percent(value) if MEASURES[measure].is_share else round(value, 4)
@@ -51,8 +62,6 @@ def metrics_json(*, signature: str, n: int, systems: Figures, averages: Averages
         }
         for name, by_measure in averages.items()
     }
-    content = {"signature": signature, "n": n, "systems": figures, "measures": measures}
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def rows(systems: Figures) -> list[list[str]]:
@@ -75,22 +84,22 @@ def table(systems: Figures) -> Table:
     return drawn
 
 
-def measures_rows(averages: Averages, *, system: str) -> list[list[str]]:
-    """A heading, then a row for each measure that there is: how the system and references wrote.
+def measures_rows(systems: Averages, references: Mapping[str, Average]) -> list[list[str]]:
+    """A heading, then a row for each measure that there is: how systems and references wrote.
 
     Shares are micro averages: all that was found out of all there was.
     """
-    found, expected = averages["summaries"], averages["references"]
-    return [["", system, "references"]] + [
-        [measure.label, *(_average(column.get(name), measure) for column in (found, expected))]
+    columns = [*systems.values(), references]
+    return [["", *systems, "references"]] + [
+        [measure.label, *(_average(column.get(name), measure) for column in columns)]
         for name, measure in MEASURES.items()
-        if name in found or name in expected
+        if any(name in column for column in columns)
     ]
 
 
-def measures_table(averages: Averages, *, system: str) -> Table:
+def measures_table(systems: Averages, references: Mapping[str, Average]) -> Table:
     """`measures_rows` for a terminal."""
-    heading, *body = measures_rows(averages, system=system)
+    heading, *body = measures_rows(systems, references)
     drawn = Table(box=None, padding=(0, 2, 0, 0))
     for column in heading:
         drawn.add_column(Text(column), overflow="fold", justify="left" if not column else "right")

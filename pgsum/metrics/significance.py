@@ -1,7 +1,7 @@
 """Whether two systems that were scored on the same examples differ.
 
 Knows numbers only: arrays of per-example scores, in the same order. Differences are `a`'s score
-less `b`'s. Both tests are two-sided and seeded; `holm` is for several of them at once.
+less `b`'s. Intervals and p are seeded and two-sided; `holm` is for several p at once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from pgsum.metrics.bootstrap import in_blocks, resampled_means
+from pgsum.metrics.bootstrap import bootstrap_intervals, in_blocks
 
 # What a mean of differences may lose to rounding: a tie counts against the difference.
 _ROUNDING = 1e-12
@@ -21,18 +21,11 @@ def paired_bootstrap(
     *,
     trials: int,
     rng: np.random.Generator,
-) -> tuple[float, float, float]:
-    """The 95% interval of the mean difference, and p: how often chance alone gives as much.
-
-    The interval is that of percentiles. For p the resampled differences are moved so that their
-    centre is 0, as the null hypothesis has it (Efron and Tibshirani 1993, section 16.4); trials
-    count as in `approximate_randomization`.
-    """
-    differences = a - b
-    observed = differences.mean()
-    means = resampled_means(differences[:, None], trials=trials, rng=rng)[:, 0]
-    low, high = np.quantile(means, [0.025, 0.975]).tolist()
-    return low, high, _p_value(_as_extreme(means - observed, observed), trials)
+) -> tuple[float, float]:
+    """The 95% interval of the mean difference, by percentiles of resampled examples."""
+    (interval,) = bootstrap_intervals((a - b)[:, None], trials=trials, rng=rng)
+    low, high = interval.tolist()
+    return low, high
 
 
 def approximate_randomization(
@@ -53,7 +46,7 @@ def approximate_randomization(
         _as_extreme(np.where(kept, differences, -differences).mean(axis=1), observed)
         for kept in _coins(len(differences), trials, rng)
     )
-    return _p_value(count, trials)
+    return (count + 1) / (trials + 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -79,7 +72,3 @@ def _coins(
 
 def _as_extreme(means: Float[np.ndarray, " trials"], observed: float) -> int:
     return int(np.count_nonzero(np.abs(means) >= abs(observed) - _ROUNDING))
-
-
-def _p_value(count: int, trials: int) -> float:
-    return (count + 1) / (trials + 1)

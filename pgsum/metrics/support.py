@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from pgsum.metrics.copying import UNKNOWN_WORD, Share
+from pgsum.metrics.copying import UNKNOWN_WORD, Ratio
 from pgsum.metrics.tokens import summary_sentences
 from pgsum.text.tokenize import lookup_form, tokenize
 
@@ -18,8 +18,8 @@ _BETWEEN_DIGITS = re.compile(r"(?<=\d),(?=\d)")
 class Support(NamedTuple):
     """Of a summary's numbers and of its names, how many its document has."""
 
-    numbers: Share
-    names: Share
+    numbers: Ratio
+    names: Ratio
 
 
 def support(summary: str, document: str) -> Support:
@@ -40,7 +40,7 @@ def support(summary: str, document: str) -> Support:
                 names.append(_form(token.text))
             first = first and not token.text[0].isalnum()
     return Support(
-        *(Share(sum(w in known for w in words), len(words)) for words in (numbers, names))
+        *(Ratio(sum(w in known for w in words), len(words)) for words in (numbers, names))
     )
 
 

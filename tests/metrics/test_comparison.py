@@ -1,10 +1,14 @@
+import io
 import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from pgsum.metrics import comparison_report as report
-from pgsum.metrics.comparison import Comparison, Difference, compare
+from pgsum.metrics.comparison import Comparison, Difference
+from pgsum.metrics.comparison import compare as compare_with_measures
+from pgsum.metrics.measures import Average
 from pgsum.metrics.rouge import METRICS
 
 SIGNATURE = "ROUGE|n:4|multi:max"
@@ -12,6 +16,10 @@ SIGNATURE = "ROUGE|n:4|multi:max"
 
 def scores(*values):
     return {metric: np.array(values, dtype=float) for metric in METRICS}
+
+
+def compare(systems):
+    return compare_with_measures(systems, signature=SIGNATURE, measures={}, references={})
 
 
 def drawn(n, *, gain, rng):
@@ -24,13 +32,13 @@ def drawn(n, *, gain, rng):
 
 def test_a_system_against_itself_does_not_differ():
     same = scores(10, 20, 30, 40)
-    for d in compare({"a": same, "b": same}, signature=SIGNATURE).differences:
+    for d in compare({"a": same, "b": same}).differences:
         assert (d.value, d.low, d.high, d.p, d.p_holm) == (0, 0, 0, 1, 1)
         assert not d.distinguishable
 
 
 def test_means_and_differences_are_those_of_the_examples():
-    found = compare({"a": scores(10, 20), "b": scores(30, 60)}, signature=SIGNATURE)
+    found = compare({"a": scores(10, 20), "b": scores(30, 60)})
     assert found.means["b"]["rougeL"] == 45
     assert [d.metric for d in found.of("b")] == list(METRICS)
     assert {d.value for d in found.differences} == {30}
@@ -38,7 +46,7 @@ def test_means_and_differences_are_those_of_the_examples():
 
 
 def test_a_known_gain_is_found_and_has_its_sign():
-    found = compare(drawn(400, gain=2, rng=np.random.default_rng(1)), signature=SIGNATURE)
+    found = compare(drawn(400, gain=2, rng=np.random.default_rng(1)))
     for d in found.differences:
         assert d.distinguishable
         assert d.p < 0.01
@@ -48,8 +56,8 @@ def test_a_known_gain_is_found_and_has_its_sign():
 def test_holm_counts_all_systems_that_are_compared():
     rng = np.random.default_rng(2)
     systems = drawn(60, gain=1.2, rng=rng)
-    alone = compare(systems, signature=SIGNATURE).differences[0]
-    beside = compare({**systems, "third": systems["first"]}, signature=SIGNATURE)
+    alone = compare(systems).differences[0]
+    beside = compare({**systems, "third": systems["first"]})
     (with_third,) = [d for d in beside.of("second") if d.metric == "rouge1"]
     assert (with_third.p, with_third.low) == (alone.p, alone.low)
     assert alone.p_holm == alone.p
@@ -69,14 +77,34 @@ def odd_names():
         Difference("b_2|<x>", "a&1%", metric, -0.001, -1.0, 0.5, 0.3, 0.6) for metric in METRICS
     )
     means = {"a&1%": dict.fromkeys(METRICS, 40.0), "b_2|<x>": dict.fromkeys(METRICS, 39.999)}
-    return Comparison(SIGNATURE, 4, 1, means, differences)
+    measures = {
+        "a&1%": {"words": Average(7.0, 7.0), "supported_numbers": Average(0.5, 0.6)},
+        "b_2|<x>": {"words": Average(8.0, 8.0)},
+    }
+    return Comparison(SIGNATURE, 4, 1, means, differences, measures, {"words": Average(9.0, 9.0)})
 
 
 def test_names_are_escaped_for_markdown_and_latex():
-    assert r"| b\_2\|\<x\> | R-1 | 40.00 |" in report.markdown(odd_names())
+    markdown = report.markdown(odd_names())
+    assert r"| b\_2\|\<x\> | R-1 | 40.00 |" in markdown
+    assert r"|  | a&1% | b\_2\|\<x\> | references |" in markdown
     latex = report.latex(odd_names())
     assert r"b\_2\textbar{}\textless{}x\textgreater{} & R-1" in latex
     assert r"a\&1\% & R-1 & 40.00" in latex
+    assert r" & a\&1\% & b\_2\textbar{}\textless{}x\textgreater{} & references \\" in latex
+
+
+def test_how_systems_wrote_stands_side_by_side_in_every_form():
+    comparison = odd_names()
+    row = ["numbers in the document (proxy)", "50.00%", "", ""]
+    assert f"| {' | '.join(row)} |" in report.markdown(comparison)
+    assert " & ".join(row).replace("%", r"\%") + r" \\" in report.latex(comparison)
+    content = json.loads(report.comparison_json(comparison))
+    assert content["measures"]["a&1%"]["supported_numbers"] == {"micro": 50.0, "macro": 60.0}
+    assert content["references"] == {"words": {"micro": 9.0, "macro": 9.0}}
+    out = io.StringIO()
+    Console(file=out, width=80).print(report.measures(comparison))
+    assert "numbers in the document (proxy)  50.00%" in out.getvalue()
 
 
 def test_what_cannot_be_told_apart_is_called_so_in_every_form():

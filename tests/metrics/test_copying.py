@@ -5,7 +5,7 @@ import pytest
 
 from pgsum.metrics.copying import (
     Health,
-    Share,
+    Ratio,
     duplicate_ngrams,
     health,
     novelty,
@@ -38,16 +38,16 @@ VOCAB = {"interface", "to", "the", "a", "perl", ","}
 def test_words_outside_the_vocabulary_are_counted_as_often_as_the_reference_has_them(
     summary, reference, found, total
 ):
-    assert oovs_produced(summary, reference, VOCAB, lowercase=True) == Share(found, total)
+    assert oovs_produced(summary, reference, VOCAB, lowercase=True) == Ratio(found, total)
 
 
 def test_without_lowercase_a_form_has_its_case():
-    assert oovs_produced("The zsh", "The Zsh", VOCAB, lowercase=False) == Share(1, 2)
-    assert oovs_produced("the zsh", "The Zsh", VOCAB, lowercase=True) == Share(1, 1)
+    assert oovs_produced("The zsh", "The Zsh", VOCAB, lowercase=False) == Ratio(1, 2)
+    assert oovs_produced("the zsh", "The Zsh", VOCAB, lowercase=True) == Ratio(1, 1)
 
 
 def test_forms_are_the_models_so_that_composed_and_decomposed_letters_are_one():
-    assert oovs_produced("cafe\u0301", "caf\u00e9", set(), lowercase=True) == Share(1, 1)
+    assert oovs_produced("cafe\u0301", "caf\u00e9", set(), lowercase=True) == Ratio(1, 1)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_forms_are_the_models_so_that_composed_and_decomposed_letters_are_one():
     ],
 )
 def test_a_duplicate_is_an_ngram_that_stood_in_the_text_before(text, n, found, total):
-    assert duplicate_ngrams(text, n) == Share(found, total)
+    assert duplicate_ngrams(text, n) == Ratio(found, total)
 
 
 def test_scripts_without_blanks_repeat_characters():
-    assert duplicate_ngrams("今天今天", 1) == Share(0, 1)
-    assert duplicate_ngrams("今天今天", 2, tokenizer="char") == Share(1, 3)
+    assert duplicate_ngrams("今天今天", 1) == Ratio(0, 1)
+    assert duplicate_ngrams("今天今天", 2, tokenizer="char") == Ratio(1, 3)
 
 
 DOCUMENT = "The cat sat down. It slept, and the cat dreamt."
@@ -94,11 +94,11 @@ DOCUMENT = "The cat sat down. It slept, and the cat dreamt."
     ],
 )
 def test_a_novel_ngram_is_one_that_the_document_lacks(summary, novel):
-    assert novelty(summary, DOCUMENT).ngrams == tuple(Share(*share) for share in novel)
+    assert novelty(summary, DOCUMENT).ngrams == tuple(Ratio(*share) for share in novel)
 
 
 def test_to_an_empty_document_all_is_novel():
-    assert novelty("a b", "").ngrams[:2] == (Share(2, 2), Share(1, 1))
+    assert novelty("a b", "").ngrams[:2] == (Ratio(2, 2), Ratio(1, 1))
 
 
 @pytest.mark.parametrize(
@@ -114,20 +114,20 @@ def test_to_an_empty_document_all_is_novel():
     ],
 )
 def test_a_copied_sentence_is_one_of_the_document(summary, found, total):
-    assert novelty(summary, DOCUMENT).copied_sentences == Share(found, total)
+    assert novelty(summary, DOCUMENT).copied_sentences == Ratio(found, total)
 
 
 def test_novelty_is_by_characters_where_that_is_asked_for():
     by_char = novelty("今天召回", "今天发布。明天召回。", tokenizer="char")
-    assert by_char.ngrams[:3] == (Share(0, 4), Share(0, 3), Share(1, 2))
-    assert novelty("今天召回", "今天发布。明天召回。").ngrams[0] == Share(1, 1)
+    assert by_char.ngrams[:3] == (Ratio(0, 4), Ratio(0, 3), Ratio(1, 2))
+    assert novelty("今天召回", "今天发布。明天召回。").ngrams[0] == Ratio(1, 1)
 
 
 def test_repetition_is_of_ngrams_and_of_sentences():
     found = repetition("the cat sat\nThe cat sat.\nit slept\n!\n!")
-    assert found.sentences == Share(1, 3)
-    assert found.ngrams == (Share(3, 8), Share(2, 7), Share(1, 6), Share(0, 5))
-    assert repetition("") == ((Share(0, 0),) * 4, Share(0, 0))
+    assert found.sentences == Ratio(1, 3)
+    assert found.ngrams == (Ratio(3, 8), Ratio(2, 7), Ratio(1, 6), Ratio(0, 5))
+    assert repetition("") == ((Ratio(0, 0),) * 4, Ratio(0, 0))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgsum.metrics.copying import Share
+from pgsum.metrics.copying import Ratio
 from pgsum.metrics.fragments import fragments
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=12).map(" ".join)
@@ -50,16 +50,16 @@ def test_figures_by_hand():
     document = "police killed the gunman in a house near the old city centre"
     found = fragments("police killed the old man near", document)
     assert found.lengths == (3, 1, 1)
-    assert found.coverage == Share(5, 6)
-    assert found.density == Share(9 + 1 + 1, 6)
-    assert found.compression == Share(12, 6)
-    assert found.mean_length == Share(5, 3)
+    assert found.coverage == Ratio(5, 6)
+    assert found.density == Ratio(9 + 1 + 1, 6)
+    assert found.compression == Ratio(12, 6)
+    assert found.mean_length == Ratio(5, 3)
     assert found.longest == 3
 
 
 def test_without_words_there_is_nothing_to_share():
     found = fragments("", "")
-    assert found.coverage == found.density == found.compression == found.mean_length == Share(0, 0)
+    assert found.coverage == found.density == found.compression == found.mean_length == Ratio(0, 0)
     assert found.longest == 0
 
 

@@ -1,9 +1,9 @@
 import pytest
 
+from pgsum.metrics.copying import Ratio
 from pgsum.metrics.measures import (
     MEASURES,
     Average,
-    Ratio,
     averages,
     novelty_to_read,
     of_references,

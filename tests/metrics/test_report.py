@@ -58,7 +58,8 @@ def test_json_has_shares_in_percent_and_other_measures_as_they_are():
 
 
 def test_measures_stand_beside_those_of_the_references_as_far_as_there_are_any():
-    lines = drawn(80, measures_table(AVERAGES, system="[b]mine")).splitlines()
+    table = measures_table({"[b]mine": AVERAGES["summaries"]}, AVERAGES["references"])
+    lines = drawn(80, table).splitlines()
     assert [line.split() for line in lines] == [
         ["[b]mine", "references"],
         ["words", "57.04", "52.50"],

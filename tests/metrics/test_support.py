@@ -1,6 +1,6 @@
 import pytest
 
-from pgsum.metrics.copying import Share
+from pgsum.metrics.copying import Ratio
 from pgsum.metrics.support import support
 
 DOCUMENT = (
@@ -24,7 +24,7 @@ DOCUMENT = (
     ],
 )
 def test_numbers_that_the_document_has(summary, found, total):
-    assert support(summary, DOCUMENT).numbers == Share(found, total)
+    assert support(summary, DOCUMENT).numbers == Ratio(found, total)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_numbers_that_the_document_has(summary, found, total):
     ],
 )
 def test_names_that_the_document_has(summary, found, total):
-    assert support(summary, DOCUMENT).names == Share(found, total)
+    assert support(summary, DOCUMENT).names == Ratio(found, total)
 
 
 def test_an_empty_document_supports_nothing():
-    assert support("paid 5 to Anna", "") == (Share(0, 1), Share(0, 1))
+    assert support("paid 5 to Anna", "") == (Ratio(0, 1), Ratio(0, 1))

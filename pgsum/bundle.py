@@ -7,8 +7,10 @@ model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each)
 import hashlib
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +24,16 @@ from pgsum.build import build_model
 from pgsum.config import Config, from_dict, to_dict
 from pgsum.errors import ModelError
 from pgsum.nn.model import PointerGenerator
+from pgsum.settings import shown
 from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
 
 FORMAT = 2
 FILES = ("config.json", "vocab.json", "surface.json", "model.safetensors", "README.md")
-HINT = "copy the bundle again from where it was made, or train anew with `pgsum train`"
+HINT = "copy the bundle again from where it was made, use another run's, or train anew"
+
+_MOST_BYTES = 2**30
+"""Of a file that is not the weights: ten million words take a third of it."""
 
 
 @dataclass(frozen=True)
@@ -75,32 +81,36 @@ def load_bundle(path: Path) -> Bundle:
     """The bundle at `path`, or in its `model/` where it is a run folder.
 
     Raises ModelError where something is missing, altered or does not fit; nothing in a bundle is
-    ever executed.
+    ever executed. Each file is read once: what was checked is what is used, even where the bundle
+    is replaced meanwhile.
     """
-    folder = find_model(path)
-    _verify(folder)
-    settings = _read_json(folder / "config.json")
+    files = _Files(find_model(path))
+    settings = files.read_object("config.json")
     made_by = settings.pop("pgsum", None)
     if settings.pop("format", None) != FORMAT:
         raise ModelError(
             f"The bundle has another format than {FORMAT}, the one this version reads.",
-            where=str(folder / "config.json"),
+            where=str(files.folder / "config.json"),
             hint=f"it was written by pgsum {made_by}; use that version or a newer one",
         )
-    config = from_dict(settings)
-    vocab = Vocab.load(folder / "vocab.json")
-    surface = Surface.from_dict(_read_json(folder / "surface.json"))
-    weights = folder / "model.safetensors"
-    # On the meta device nothing is allocated or drawn: shapes are compared before a byte is read.
+    with files.named("config.json"):
+        config = from_dict(settings)
+    with files.named("vocab.json"):
+        vocab = Vocab.from_dict(files.read_object("vocab.json"))
+    with files.named("surface.json"):
+        surface = Surface.from_dict(files.read_object("surface.json"))
+    files.read("README.md")
+    # On the meta device nothing is allocated or drawn: shapes are compared before memory is taken.
     with torch.device("meta"):
         model = build_model(config.model, len(vocab))
-    _check_shapes(model, weights, _aliases(config))
-    tensors = safetensors.torch.load_file(str(weights))
-    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
-        raise ModelError(
-            "The weights hold values that are not finite.", where=str(weights), hint=HINT
-        )
-    for alias, name in _aliases(config).items():
+    aliases = _aliases(config)
+    wanted = {name: t for name, t in model.state_dict().items() if name not in aliases}
+    with files.named("model.safetensors"):
+        # Weights of other settings are best told by their shapes; what is many times too large is
+        # none, and not read.
+        most_bytes = 4 * sum(tensor.nbytes for tensor in wanted.values()) + 2**26
+        tensors = _tensors(files.read("model.safetensors", most_bytes=most_bytes), wanted)
+    for alias, name in aliases.items():
         tensors[alias] = tensors[name]
     model.load_state_dict(tensors, assign=True)
     if config.model.tie_embeddings:
@@ -115,18 +125,15 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
     """
     if path is not None:
         for folder in (Path(path), Path(path, "model")):
-            if (folder / "MANIFEST.json").is_file():
+            if os.path.isfile(folder / "MANIFEST.json"):  # false where it cannot be looked at
                 return folder
-        what = (
-            "holds no model: it has no MANIFEST.json" if Path(path).exists() else "does not exist"
-        )
         raise ModelError(
-            f"{str(path)!r} {what}.",
+            f"{str(path)!r} {_why_no_model(Path(path))}.",
             where=str(path),
             hint="a model is a run folder of `pgsum train`, or the model/ folder inside one",
         )
-    manifests = sorted(
-        runs.glob("*/model/MANIFEST.json"), key=lambda p: p.stat().st_mtime, reverse=True
+    manifests = sorted(  # the name decides between equals
+        runs.glob("*/model/MANIFEST.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True
     )
     finished = [p.parent for p in manifests if (p.parent.parent / "run.json").is_file()]
     if not finished:
@@ -143,25 +150,55 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _verify(folder: Path) -> None:
-    """Each file of the bundle is there and is what was written."""
-    manifest = _read_json(folder / "MANIFEST.json")
-    for name in FILES:
-        path = folder / name
-        if path.exists() and not path.is_file():  # a pipe or a device might never end
-            raise ModelError(f"{name} is no file.", where=str(path), hint=HINT)
-        try:
-            digest = sha256(folder / name)
-        except OSError as error:
+def _why_no_model(path: Path) -> str:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "does not exist"
+    except (OSError, ValueError) as error:  # a loop of links, a name too long
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    return "holds no model: it has no MANIFEST.json"
+
+
+class _Files:
+    """The files of a bundle, each of them what MANIFEST.json says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        manifest = folder / "MANIFEST.json"
+        self._digests = _object(_read(manifest, most_bytes=_MOST_BYTES), manifest)
+        if others := sorted(self._digests.keys() - set(FILES)):
             raise ModelError(
-                f"{name} cannot be read: {error.strerror}.", where=str(folder / name), hint=HINT
-            ) from error
-        if digest != manifest.get(name):
-            raise ModelError(
-                f"{name} is corrupt or was altered: it does not match MANIFEST.json.",
-                where=str(folder / name),
+                f"MANIFEST.json lists {shown(others[0])}, which no bundle has.",
+                where=str(manifest),
                 hint=HINT,
             )
+
+    def read(self, name: str, *, most_bytes: int = _MOST_BYTES) -> bytes:
+        """Raises ModelError where the file is missing, altered or larger than it can be."""
+        path = self.folder / name
+        content = _read(path, most_bytes=most_bytes)
+        if hashlib.sha256(content).hexdigest() != self._digests.get(name):
+            raise ModelError(
+                f"{name} is corrupt or was altered: it does not match MANIFEST.json.",
+                where=str(path),
+                hint=HINT,
+            )
+        return content
+
+    def read_object(self, name: str) -> dict[str, Any]:
+        return _object(self.read(name), self.folder / name)
+
+    @contextmanager
+    def named(self, name: str) -> Iterator[None]:
+        """Errors of what is made of a file name the file, and say what to do."""
+        try:
+            yield
+        except ModelError as error:
+            path = str(self.folder / name)
+            error.where = path if error.where in (None, path) else f"{path}: {error.where}"
+            error.hint = error.hint or HINT
+            raise
 
 
 def _aliases(config: Config) -> dict[str, str]:
@@ -169,43 +206,57 @@ def _aliases(config: Config) -> dict[str, str]:
     return {"projection.weight": "embedding.weight"} if config.model.tie_embeddings else {}
 
 
-def _check_shapes(model: PointerGenerator, weights: Path, aliases: Mapping[str, str]) -> None:
-    """The file's header holds just the tensors that the settings ask for."""
-    wanted = {
-        name: f"F32 {list(tensor.shape)}"
-        for name, tensor in model.state_dict().items()
-        if name not in aliases
-    }
+def _tensors(content: bytes, wanted: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Just the tensors that the settings ask for, all finite. Raises ModelError for others."""
+    asked = {name: f"F32 {list(tensor.shape)}" for name, tensor in wanted.items()}
     try:
-        with safetensors.safe_open(str(weights), framework="pt") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-            found = {name: f"{s.get_dtype()} {s.get_shape()}" for name, s in slices.items()}
+        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
+        found = {name: f"{entry['dtype']} {entry['shape']}" for name, entry in entries}
     except safetensors.SafetensorError as error:
-        raise ModelError(
-            f"The weights are corrupt: {error}.", where=str(weights), hint=HINT
-        ) from error
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
+        reason = str(error).removeprefix("Error while deserializing: ")
+        raise ModelError(f"The weights are corrupt: {reason}.") from error
+    for name in sorted(asked.keys() | found.keys()):
+        if asked.get(name) != found.get(name):
             raise ModelError(
                 f"The weights do not fit the settings: {name} is {found.get(name, 'missing')},"
-                f" config.json and vocab.json ask for {wanted.get(name, 'nothing')}.",
-                where=str(weights),
-                hint=HINT,
+                f" config.json and vocab.json ask for {asked.get(name, 'nothing')}."
             )
+    tensors = safetensors.torch.load(content)
+    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise ModelError("The weights hold values that are not finite.")
+    return tensors
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    """An object. Raises ModelError where the file cannot be read or holds something else."""
+def _read(path: Path, *, most_bytes: int) -> bytes:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device might never end
+            raise ModelError(f"{path.name} is no file.", where=str(path), hint=HINT)
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= most_bytes:
+                return file.read()
+    except OSError as error:
+        raise ModelError(
+            f"{path.name} cannot be read: {error.strerror}.", where=str(path), hint=HINT
+        ) from error
+    raise ModelError(
+        f"{path.name} is damaged: it has {size:,} bytes, many times what belongs there.",
+        where=str(path),
+        hint=HINT,
+    )
+
+
+def _object(content: bytes, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{path.name} is damaged: {error}.", where=str(path), hint=HINT) from error
-    if not isinstance(content, dict):
+    if not isinstance(found, dict):
         raise ModelError(
             f"{path.name} is damaged: it is not an object.", where=str(path), hint=HINT
         )
-    return content
+    return found

@@ -60,20 +60,27 @@ class Surface:
     @staticmethod
     def from_dict(content: Mapping[str, Any]) -> "Surface":
         """Raises `ModelError` where `content` is not what `to_dict` gives."""
-        for key, kind in (
-            ("lowercase", bool),
-            ("usual", dict),
-            ("lower", list),
-            ("capital_start", bool),
-            ("glued", dict),
+        for key, kind, held in (
+            ("lowercase", bool, None),
+            ("usual", dict, str),
+            ("lower", list, str),
+            ("capital_start", bool, None),
+            ("glued", dict, bool),
         ):
-            if not isinstance(content.get(key), kind):
+            value = content.get(key)
+            if not isinstance(value, kind) or not (held is None or _holds_only(value, held)):
+                of = f" of {held.__name__}" if held else ""
                 raise ModelError(
-                    f'The surface forms are damaged: "{key}" is not a {kind.__name__}.',
-                    hint="copy the bundle again, or train again",
+                    f'The surface forms are damaged: "{key}" is not a {kind.__name__}{of}.'
                 )
         casing = Casing(content["usual"], frozenset(content["lower"]), content["capital_start"])
         return Surface(content["lowercase"], casing, content["glued"])
+
+
+def _holds_only(items: Any, kind: type) -> bool:
+    """Whether the items of a list, or the values of a dict, are all of this kind."""
+    values = items.values() if isinstance(items, dict) else items
+    return all(type(value) is kind for value in values)
 
 
 class SurfaceCounts:

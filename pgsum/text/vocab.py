@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from pgsum.errors import ModelError
 
@@ -81,39 +81,47 @@ class Vocab:
         """Raises `ModelError` where the file is missing or is not a vocabulary."""
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(content, dict):
+                raise _damaged("it is not an object")
+            return Vocab.from_dict(content)
         except OSError as error:
             raise ModelError(
                 f"The vocabulary cannot be read: {error.strerror}.", where=str(path)
             ) from error
         except (ValueError, RecursionError) as error:
-            raise _damaged(path, "it is not JSON") from error
-        if not isinstance(content, dict):
-            raise _damaged(path, "it is not an object")
+            raise ModelError(
+                "The vocabulary is damaged: it is not JSON.", where=str(path)
+            ) from error
+        except ModelError as error:
+            error.where = str(path)
+            raise
+
+    @staticmethod
+    def from_dict(content: Mapping[str, Any]) -> "Vocab":
+        """What `save` wrote. Raises `ModelError` where `content` is no vocabulary."""
         if content.get("format") != _FORMAT:
             raise ModelError(
                 f"The vocabulary has format {content.get('format')!r}; this version of pgsum reads "
                 f"format {_FORMAT}.",
-                where=str(path),
                 hint="use the version of pgsum that wrote it, or train again",
             )
         forms, counts = content.get("words"), content.get("counts")
         if not _is_list_of(forms, str):
-            raise _damaged(path, '"words" is not a list of strings')
-        if not _is_list_of(counts, int):
-            raise _damaged(path, '"counts" is not a list of whole numbers')
+            raise _damaged('"words" is not a list of strings')
+        if not _is_list_of(counts, int) or min(counts, default=0) < 0:
+            raise _damaged('"counts" is not a list of whole numbers')
+        for form in forms:  # no text has such a word, and no summary could be written with it
+            if form.split() != [form] or form in SPECIAL_TOKENS:
+                raise _damaged(f"{form!r} is no word")
         try:
             return Vocab(forms, counts)
         except ValueError as error:
-            raise _damaged(path, str(error)) from error
+            raise _damaged(str(error).removesuffix(".")) from error
 
 
 def _is_list_of(value: object, kind: type[T]) -> TypeGuard[list[T]]:
     return isinstance(value, list) and all(type(item) is kind for item in value)
 
 
-def _damaged(path: Path, why: str) -> ModelError:
-    return ModelError(
-        f"The vocabulary is damaged: {why}.",
-        where=str(path),
-        hint="copy the bundle again, or train again",
-    )
+def _damaged(why: str) -> ModelError:
+    return ModelError(f"The vocabulary is damaged: {why}.")

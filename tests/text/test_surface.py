@@ -193,6 +193,9 @@ def test_a_surface_survives_json():
 @pytest.mark.parametrize("key", ["lowercase", "usual", "lower", "capital_start", "glued"])
 def test_a_damaged_surface_is_refused_in_words(key):
     content = learn().to_dict()
+    for value in (None, "no", {"the": 3}, [["the"]]):
+        with pytest.raises(ModelError, match=f'The surface forms are damaged: "{key}" is not a'):
+            Surface.from_dict(content | {key: value})
     del content[key]
     with pytest.raises(ModelError, match=f'The surface forms are damaged: "{key}" is not a'):
         Surface.from_dict(content)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pgsum.errors import ModelError
 from pgsum.text.vocab import BOS_ID, EOS_ID, PAD_ID, SPECIAL_TOKENS, UNK_ID, Vocab
 
-COUNTS = st.dictionaries(st.text(), st.integers(min_value=1, max_value=5))
+WORDS = st.text(min_size=1).filter(lambda text: text.split() == [text])
+COUNTS = st.dictionaries(WORDS, st.integers(min_value=1, max_value=5))
 
 
 def test_the_special_ids_come_first_and_show_their_names():
@@ -82,6 +83,10 @@ def test_the_fingerprint_knows_the_forms_and_their_order_but_not_the_counts():
         ('{"format": 1, "words": ["a"], "counts": [true]}', '"counts" is not a list of whole'),
         ('{"format": 1, "words": ["a"], "counts": []}', "has 1 forms, 0 counts"),
         ('{"format": 1, "words": ["a", "a"], "counts": [1, 1]}', "lists a form twice"),
+        ('{"format": 1, "words": ["a"], "counts": [-1]}', '"counts" is not a list of whole'),
+        ('{"format": 1, "words": ["a", ""], "counts": [1, 1]}', "'' is no word"),
+        ('{"format": 1, "words": ["a\\nb"], "counts": [1]}', r"'a\nb' is no word"),
+        ('{"format": 1, "words": ["[UNK]"], "counts": [1]}', "'[UNK]' is no word"),
     ],
 )
 def test_a_damaged_file_is_refused_in_words(content, words, tmp_path):

@@ -28,7 +28,7 @@ from pgsum.metrics.measures import (
     repeated,
 )
 from pgsum.metrics.rouge import Rouge, Scores
-from pgsum.metrics.tokens import letters_lost, tokenizer_for, tokens
+from pgsum.metrics.tokens import letters_lost, loses_most, tokenizer_for
 from pgsum.parallel import map_in_processes
 from pgsum.systems import BASELINES, Baseline, System, Trace, Writer, Written
 
@@ -120,7 +120,7 @@ def evaluate(
     """
     _check_pairs(pairs, where)
     references = [pair.references for pair in pairs]
-    chosen = tokenizer or _tokenizer_for(list(chain.from_iterable(references)))
+    chosen = tokenizer or tokenizer_for(chain.from_iterable(references))
     rouge = Rouge(chosen, stemmer=stemmer, multi=multi)
     if tokenizer is None and chosen == "rouge155":
         _refuse_lost_letters(pairs, where)
@@ -153,11 +153,11 @@ def evaluate(
         progress=progress,
     )
     results = {name: _result(name, examined, trials, seed) for name in everyone}
-    predictions = {name: result.predictions for name, result in results.items()}
     first = next(iter(everyone))
+    predictions = results[first].predictions
     found = [
         each.measured._replace(summary={**each.measured.summary, "repeated_summary": again})
-        for each, again in zip(examined, repeated(predictions[first]), strict=True)
+        for each, again in zip(examined, repeated(predictions), strict=True)
     ]
     return Evaluation(
         pairs=tuple(pairs),
@@ -171,7 +171,7 @@ def evaluate(
         signature=rouge.signature(references, trials=trials, seed=seed),
         seed=seed,
         notes=(
-            *_notes(rouge, pairs, predictions, by_script=tokenizer is None),
+            *_notes(rouge, pairs, first, predictions, by_script=tokenizer is None),
             *_health(first, [each.summary for each in found]),
             *_left_aside(measured or (), rouge.tokenizer),
         ),
@@ -306,17 +306,8 @@ def _run(name: str, system: Writer, pairs: Sequence[Pair]) -> Sequence[Written]:
     return written
 
 
-def _tokenizer_for(references: Sequence[str]) -> str:
-    """By letters or, as Latin words have many and Chinese ones few, by words."""
-    return "char" if _loses_words(references) else tokenizer_for(references)
-
-
 def _refuse_lost_letters(pairs: Sequence[Pair], where: str | None) -> None:
-    if lost := [
-        pair.id
-        for pair in pairs
-        if _loses(pair.references, more_than=0.5) or _loses_words(pair.references)
-    ]:
+    if lost := [pair.id for pair in pairs if loses_most(pair.references)]:
         raise DataError(
             "The ROUGE tokenizer rouge155 reads a-z and 0-9 only; it would drop more than half of "
             f"the letters or words in the references of {some(lost)}.",
@@ -325,53 +316,44 @@ def _refuse_lost_letters(pairs: Sequence[Pair], where: str | None) -> None:
         )
 
 
-def _loses(texts: Iterable[str], *, more_than: float) -> bool:
+def _loses_some(texts: Iterable[str]) -> bool:
     counts = [letters_lost(text) for text in texts]
-    return sum(lost for lost, _ in counts) > more_than * sum(letters for _, letters in counts)
-
-
-def _loses_words(texts: Iterable[str]) -> bool:
-    """Whether `rouge155` drops every letter of more than half of the words that have letters.
-
-    Of scripts without blanks each character is a word.
-    """
-    lost = words = 0
-    for text in texts:
-        for word in tokens(text, tokenizer="char", stemmer="none"):
-            if any(map(str.isalpha, word)):
-                words += 1
-                lost += not any(map(str.isascii, word))
-    return 2 * lost > words
+    return sum(lost for lost, _ in counts) > 0.05 * sum(letters for _, letters in counts)
 
 
 def _notes(
-    rouge: Rouge,
-    pairs: Sequence[Pair],
-    predictions: Mapping[str, Sequence[str]],
-    *,
-    by_script: bool,
+    rouge: Rouge, pairs: Sequence[Pair], name: str, texts: Sequence[str], *, by_script: bool
 ) -> Iterator[str]:
-    for name, texts in predictions.items():
-        if empty := sum(not text.strip() for text in texts):
-            yield f"{name}: {empty} of {len(texts)} summaries are empty and score 0."
-        lost = [
-            pair.id
-            for pair, text in zip(pairs, texts, strict=True)
-            if rouge.tokenizer == "rouge155" and _loses((text, *pair.references), more_than=0.05)
-        ]
-        if lost:
-            yield (
-                f"{name}: the ROUGE tokenizer rouge155 drops more than 5% of the letters of "
-                f"{len(lost)} of {len(pairs)} examples ({some(lost)}); --rouge-tokenizer unicode "
-                "or char keeps them."
-            )
-    if empty := sum(not text.strip() for pair in pairs for text in pair.references):
-        yield f"Empty references: {empty}; they score 0."
+    """Of the system asked for: what a baseline lacks is no fault of anyone's."""
+    lost = [
+        pair.id
+        for pair, text in zip(pairs, texts, strict=True)
+        if rouge.tokenizer == "rouge155" and _loses_some((text, *pair.references))
+    ]
+    if lost:
+        yield (
+            f"{name}: the ROUGE tokenizer rouge155 drops more than 5% of the letters of "
+            f"{len(lost)} of {len(pairs)} examples ({some(lost)}); --rouge-tokenizer unicode "
+            "or char keeps them."
+        )
+    yield from _empty_references(rouge, [pair.references for pair in pairs])
     if by_script and rouge.tokenizer != "rouge155":
         yield (
             "Most letters or words of the references are not a-z: ROUGE compares words of the "
             f"tokenizer {rouge.tokenizer}; --rouge-tokenizer names another."
         )
+
+
+def _empty_references(rouge: Rouge, references: Sequence[Sequence[str]]) -> Iterator[str]:
+    empty = [[not text.strip() for text in several] for several in references]
+    if without := sum(map(all, empty)):
+        yield (
+            f"The references of {without:,} of {len(references):,} examples are empty: whatever "
+            "is written there scores 0."
+        )
+    if beside := sum(sum(each) for each in empty if not all(each)):
+        effect = "they change no score" if rouge.multi == "max" else "each counts as a score of 0"
+        yield f"Empty references beside others: {beside:,}; {effect}."
 
 
 def _health(name: str, measured: Sequence[Measures]) -> Iterator[str]:

@@ -107,22 +107,6 @@ def test_a_chinese_reference_among_english_ones_is_refused_unless_a_tokenizer_is
     assert "of 1 of 3 examples (id1)" in lost.notes[0]
 
 
-@pytest.mark.parametrize(
-    ("reference", "tokenizer"),
-    [
-        ("今天发布iPhone", "char"),  # 4 of 10 letters, but 4 of 5 words
-        ("2015年4月", "char"),
-        ("Компания Apple показала iPhone", "char"),  # 2 of 4 words, but 16 of 27 letters
-        ("iPhone and iPad in 中国", "rouge155"),  # 2 of 6 words: a warning
-        ("Crème brûlée à la carte", "rouge155"),
-        ("1,000", "rouge155"),
-    ],
-)
-def test_words_are_counted_beside_letters_to_choose_the_tokenizer(reference, tokenizer):
-    evaluation = evaluate(pairs_of(reference), {"x": recorded(["x"])})
-    assert f"|tok:{tokenizer}|" in evaluation.signature
-
-
 def test_chinese_texts_that_share_their_latin_word_alone_are_not_the_same():
     evaluation = evaluate(pairs_of("明天召回iPhone"), {"x": recorded(["今天发布iPhone"])})
     assert evaluation.figures["x"]["rouge1"].f == pytest.approx(2 / 5)  # 天 and iphone
@@ -146,9 +130,31 @@ def test_empty_texts_score_0_and_are_counted():
     evaluation = evaluate(pairs_of("the cat", " "), {"x": recorded(["", "the cat"])})
     assert evaluation.figures["x"]["rouge1"].f == 0
     assert evaluation.notes == (
-        "x: 1 of 2 summaries are empty and score 0.",
-        "Empty references: 1; they score 0.",
+        "The references of 1 of 2 examples are empty: whatever is written there scores 0.",
+        "x, of 2 summaries: 1 empty.",
     )
+
+
+@pytest.mark.parametrize(
+    ("multi", "effect", "score"),
+    [
+        ("max", "they change no score", 1.0),
+        ("mean", "each counts as a score of 0", 0.5),
+        ("jackknife", "each counts as a score of 0", 0.5),
+    ],
+)
+def test_empty_references_beside_others_are_counted_and_their_effect_is_told(multi, effect, score):
+    pairs = [Pair("a", "", ("the cat", " ")), Pair("b", "", ("the dog",))]
+    evaluation = evaluate(pairs, {"x": recorded(["the cat", "the dog"])}, multi=multi)
+    assert evaluation.notes == (f"Empty references beside others: 1; {effect}.",)
+    assert evaluation.systems["x"].scores[0]["rouge1"].f == score
+
+
+def test_what_baselines_lack_is_not_said():
+    pairs = [Pair("a", "Élan où çà été. Là-bas.", ("the cat",)), Pair("b", "A cat. A dog.", ("x",))]
+    evaluation = evaluate(pairs, {"x": recorded(["the cat", "a"])})
+    assert "" in evaluation.systems["oracle"].predictions
+    assert evaluation.notes == ()
 
 
 @pytest.mark.parametrize("multi", ["max", "mean", "jackknife"])

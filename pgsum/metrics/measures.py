@@ -58,7 +58,7 @@ MEASURES = {
     "copied_words": Measure("words copied by the model"),
     "oov_words": Measure("words outside its vocabulary"),
     "reference_oovs": Measure("such words of references, copied"),
-    "empty": Measure("empty"),
+    "empty": Measure("empty", problem="empty"),
     "at_max_tokens": Measure("at decode.max_tokens", problem="cut off at decode.max_tokens"),
     "unknown_word": Measure("with a mark for unknown words", problem="with UNK"),
     "repeated_trigram": Measure("with a trigram twice", problem="with a trigram twice"),

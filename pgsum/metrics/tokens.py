@@ -72,13 +72,36 @@ def letters_lost(text: str) -> tuple[int, int]:
     return len(letters) - len(letters.encode("ascii", "ignore")), len(letters)
 
 
+def words_lost(text: str) -> tuple[int, int]:
+    """Of how many words that have letters `rouge155` drops every letter, and how many there are.
+
+    Of scripts without blanks each character is a word.
+    """
+    words = [
+        word
+        for word in tokens(text, tokenizer="char", stemmer="none")
+        if any(map(str.isalpha, word))
+    ]
+    return sum(not any(map(str.isascii, word)) for word in words), len(words)
+
+
+def loses_most(texts: Iterable[str]) -> bool:
+    """Whether `rouge155` drops more than half of the letters of `texts`, or of their words.
+
+    Both, as a Latin word has many letters, and a Chinese character, taken for a word, is one.
+    """
+    texts = list(texts)
+    if all(map(str.isascii, texts)):  # as most are, and need no counting
+        return False
+    return any(
+        2 * sum(lost for lost, _ in counts) > sum(total for _, total in counts)
+        for counts in ([count(text) for text in texts] for count in (letters_lost, words_lost))
+    )
+
+
 def tokenizer_for(texts: Iterable[str]) -> str:
-    """`rouge155`, or `char` where it would drop more than half of the letters of `texts`."""
-    lost = letters = 0
-    for text in texts:
-        text_lost, text_letters = letters_lost(text)
-        lost, letters = lost + text_lost, letters + text_letters
-    return "char" if 2 * lost > letters else "rouge155"
+    """`rouge155`, or `char` where that `loses_most` of `texts`."""
+    return "char" if loses_most(texts) else "rouge155"
 
 
 @cache

@@ -96,10 +96,15 @@ def test_letters_that_rouge155_drops_are_counted(text, lost, letters):
         ([], "rouge155"),
         (["12 34"], "rouge155"),
         (["the cat", "naïve café"], "rouge155"),
-        (["今天发布iPhone", "the"], "rouge155"),  # 4 of 13 letters
+        (["今天发布iPhone"], "char"),  # 4 of 10 letters, but 4 of 5 words
+        (["2015年4月"], "char"),
+        (["Компания Apple показала iPhone"], "char"),  # 2 of 4 words, but 16 of 27 letters
+        (["iPhone and iPad in 中国"], "rouge155"),  # 2 of 6 words
+        (["Crème brûlée à la carte"], "rouge155"),
+        (["今天发布iPhone", "the cat sat down"], "rouge155"),  # 4 of 9 words
         (["今天天气很好", "the"], "char"),
         (["Привет, мир"], "char"),
     ],
 )
-def test_the_tokenizer_for_most_letters(texts, tokenizer):
+def test_the_tokenizer_for_most_letters_and_words(texts, tokenizer):
     assert tokenizer_for(texts) == tokenizer

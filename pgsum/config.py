@@ -29,12 +29,14 @@ Architecture = Literal["rnn", "conv", "transformer"]
 class DataConfig(Section, prefix="data."):
     """Which corpus, and how its files are read."""
 
-    name: Literal["docstrings", "files"] = "docstrings"
-    """`docstrings`, the built-in corpus, or `files`, your own."""
+    name: Literal["docstrings", "files", "hub"] = "docstrings"
+    """`docstrings`, the built-in corpus, `files`, your own, or `hub`, of the Hugging Face hub."""
     root: str | None = None
     """A folder that holds train, validation and test files."""
+    hub: str | None = None
+    """A data set of the hub: OWNER/NAME or OWNER/NAME:CONFIG. No script of it is run."""
     train: str | None = None
-    """A file of training pairs; with `root`, relative to it."""
+    """A file of training pairs; with `root`, relative to it; with `hub`, a split of that."""
     validation: str | None = None
     """A file of validation pairs; without one, `holdout` of the training pairs is held out."""
     test: str | None = None
@@ -61,8 +63,15 @@ class DataConfig(Section, prefix="data."):
     """Processes that read, parse and tokenise; as many as there are cores where not given."""
 
     def check_together(self) -> None:
+        if self.name != "hub" and self.hub is not None:
+            raise ConfigError(
+                f"data.hub names a data set, but the corpus is data.name={self.name}.",
+                where="data.hub",
+                hint="add data.name=hub",
+            )
         for name in ("root", "train", "validation", "test"):
-            if self.name != "files" and getattr(self, name) is not None:
+            belongs = self.name == "files" or (self.name == "hub" and name != "root")
+            if not belongs and getattr(self, name) is not None:
                 raise ConfigError(
                     f"data.{name} names a file or folder, but the corpus is data.name={self.name}.",
                     where=f"data.{name}",

@@ -144,6 +144,7 @@ def test_null_takes_a_value_away(tmp_path):
         ("decode.copy_bias=nan", r"copy_bias is nan: .* at least -1,000 and at most 1,000"),
         ("decode.n_best=9", r"n_best \(9\) must not exceed decode.beam_size \(4\)"),
         ("model.output_size=7", r"output_size \(7\) must equal model.embedding_size \(128\)"),
+        ("data.hub=a/b", r"data\.hub names .*data\.name=docstrings; .*add data\.name=hub"),
         ("data.root=x", r"data\.root names .* data\.name=docstrings; .*add data.name=files"),
         ("data.encoding=base64", r"data\.encoding is 'base64', which is no text encoding"),
         ("data.encoding=martian", r"data\.encoding is 'martian', which is no text encoding"),

@@ -20,7 +20,7 @@ from pgsum.data.records import (
     Tally,
     bad_row_error,
     for_summarizing,
-    read_file,
+    read_files,
     to_records,
 )
 from pgsum.data.row_files import ROW_SUFFIXES, format_of
@@ -84,7 +84,7 @@ def read_documents(
 
 def _of_file(path: Path, reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:
     if format_of(path) in ROW_SUFFIXES:
-        yield from read_file(path, reading, tally)
+        yield from read_files([path], reading, tally)
         return
     with open_file(path) as stream:
         yield _whole(_text(stream, str(path), reading), str(path), reading, tally)

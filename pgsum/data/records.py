@@ -6,14 +6,14 @@ place as a `BadRow`; `only_pairs` stops at the first one, or counts them in a `T
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pgsum.data.columns import NO_COLUMNS, Columns, NamedColumns, Wanted, recognise
 from pgsum.data.files import DATA_OPTIONS, OptionNames
-from pgsum.data.row_files import read_rows
+from pgsum.data.row_files import read_parts
 from pgsum.data.rows import BadRow, Row, kind_of
 from pgsum.errors import DataError
 
@@ -59,6 +59,8 @@ class Tally:
     name: str
     columns: Columns | None = None
     """As they were recognised, where there are columns."""
+    origin: str | None = None
+    """Where it was fetched from, where it was."""
     bad: int = 0
     first_bad: list[BadRow] = field(default_factory=list)
     cut: int = 0
@@ -91,6 +93,8 @@ class Tally:
 
     def notes(self) -> Iterator[str]:
         """One sentence for each kind of thing."""
+        if self.origin:
+            yield f"{self.name}: {self.origin}."
         if self.bad:
             shown = "; ".join(f"{row.reason.rstrip('.')} ({row.where})" for row in self.first_bad)
             more = "; and so on" if self.bad > len(self.first_bad) else ""
@@ -123,9 +127,9 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def read_file(path: Path, reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:
-    """The pairs of a file of rows."""
-    rows = read_rows(path, encoding=reading.encoding, options=reading.options)
+def read_files(paths: Sequence[Path], reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:
+    """The pairs of a file of rows, or of several that are one table together."""
+    rows = read_parts(paths, encoding=reading.encoding, options=reading.options)
     yield from to_records(rows, reading, tally)
 
 

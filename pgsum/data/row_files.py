@@ -3,7 +3,9 @@
 Knows which reader goes with which suffix. Knows no column by name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from pgsum.data.files import OptionNames, open_file, read_text
@@ -12,13 +14,22 @@ from pgsum.data.rows import BadRow, Row, read_json_lines, read_table
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_PARQUET = ".parquet"
-ROW_SUFFIXES = (*_JSON_SUFFIXES, *_DELIMITERS, _PARQUET)
+PARQUET = ".parquet"
+ROW_SUFFIXES = (*_JSON_SUFFIXES, *_DELIMITERS, PARQUET)
 
 
 def format_of(path: Path) -> str:
     """The suffix that says how a file is written, .gz left aside: ".jsonl" for pairs.jsonl.gz."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def read_parts(
+    paths: Sequence[Path], *, encoding: str | None, options: OptionNames
+) -> Iterator[Row | BadRow]:
+    """The rows of files that are one table together, numbered through."""
+    parts = (read_rows(path, encoding=encoding, options=options) for path in paths)
+    for number, row in enumerate(chain.from_iterable(parts), 1):
+        yield replace(row, number=number)
 
 
 def read_rows(path: Path, *, encoding: str | None, options: OptionNames) -> Iterator[Row | BadRow]:
@@ -27,7 +38,7 @@ def read_rows(path: Path, *, encoding: str | None, options: OptionNames) -> Iter
     Raises DataError where it cannot be read; `encoding` is that of text, which Parquet is not.
     """
     suffix = format_of(path)
-    if suffix == _PARQUET:
+    if suffix == PARQUET:
         yield from read_parquet(path)
         return
     with open_file(path) as stream:

@@ -1,13 +1,12 @@
 """A corpus by its settings: the built-in one or your own files, as Hugging Face datasets.
 
-Knows which files make up a corpus and what its splits are. Knows no file formats and no tokens.
+Knows which reader takes what a split is, and what is held out. Knows no file formats and no tokens.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from os.path import expanduser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,15 @@ from pgsum.config import DataConfig
 from pgsum.data import docstrings
 from pgsum.data.cache import Entry, cached
 from pgsum.data.columns import NamedColumns
-from pgsum.data.files import DATA_OPTIONS, OptionNames, check_file, content_digest, list_folder
+from pgsum.data.files import (
+    DATA_OPTIONS,
+    OptionNames,
+    check_file,
+    content_digest,
+    list_folder,
+    write_whole,
+)
+from pgsum.data.hub import REVISION, HubSplit
 from pgsum.data.records import (
     Pair,
     Reading,
@@ -24,10 +31,11 @@ from pgsum.data.records import (
     for_evaluation,
     for_training,
     only_pairs,
-    read_file,
+    read_files,
 )
-from pgsum.data.row_files import ROW_SUFFIXES, format_of
+from pgsum.data.row_files import PARQUET, ROW_SUFFIXES, format_of
 from pgsum.data.rows import BadRow
+from pgsum.data.splits import SPLITS, Place, find_splits, not_named
 from pgsum.data.text_files import (
     is_document_file,
     read_aligned,
@@ -35,7 +43,7 @@ from pgsum.data.text_files import (
     text_pair,
     text_pairs,
 )
-from pgsum.errors import ConfigError, DataError
+from pgsum.errors import DataError
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -43,13 +51,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], object]
 """Called with how many are done, and of how many."""
 
-SPLITS = ("train", "validation", "test")
-_FILE_NAMES = {
-    "train": ("train",),
-    "validation": ("validation", "valid", "val", "dev"),
-    "test": ("test",),
-}
-_FORMAT = 11  # raise it whenever the same files are read differently
+_FORMAT = 12  # raise it whenever the same files are read differently
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Corpus:
     """Pairs to train on, to choose the best model by and, perhaps, to report on.
 
     Each dataset has the columns id (string), document (string) and references (list of strings).
-    `fingerprint` changes with the content; `notes` say in one sentence each what was left out.
+    `fingerprint` changes with the content; `notes` say in one sentence each what was left out, and
+    `listings` are the files that name all of it, for `write_listing`.
     """
 
     name: str
@@ -66,20 +69,23 @@ class Corpus:
     test: "Dataset | None"
     fingerprint: str
     notes: tuple[str, ...]
+    listings: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
 class Split:
     """Pairs of one split, with the columns of a `Corpus`'s datasets.
 
-    `notes` say in one sentence each what was left out of the files it comes from; `skipped` is the
-    number of bad rows among that. `fingerprint` changes with the content.
+    `notes` say in one sentence each what was left out of the files it comes from, and `listings`
+    are the files that name all of it; `skipped` is the number of bad rows among that. `fingerprint`
+    changes with the content.
     """
 
     pairs: "Dataset"
     notes: tuple[str, ...]
     skipped: int
     fingerprint: str
+    listings: tuple[Path, ...] = ()
 
 
 def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corpus:
@@ -90,7 +96,7 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     """
     entries = _open(config, SPLITS, progress=progress)
     if "train" not in entries:
-        raise _not_named("train", config, DATA_OPTIONS)
+        raise not_named("train", config, DATA_OPTIONS)
     train = _pairs(entries, "train", config)
     if config.max_pairs is not None and config.max_pairs < len(train):
         train = train.select(range(config.max_pairs))
@@ -102,6 +108,7 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
         test=_pairs(entries, "test", config) if "test" in entries else None,
         fingerprint=_sha256([*parts, config.max_pairs]),
         notes=_notes(entries),
+        listings=_listings(entries),
     )
 
 
@@ -118,19 +125,28 @@ def open_split(
     """
     entries = _open(config, (split,), progress=progress, options=options)
     if split not in entries:
-        raise _not_named(split, config, options)
+        raise not_named(split, config, options)
     pairs = _pairs(entries, split, config)
     entry = entries[split]
-    return Split(pairs, entry.notes, entry.skipped, entry.fingerprint)
+    return Split(pairs, entry.notes, entry.skipped, entry.fingerprint, _listings(entries))
+
+
+def write_listing(listings: Sequence[Path], path: Path) -> None:
+    """Write what was left out of a corpus to `path`, whole: a line of JSON for each row and pair.
+
+    Nothing is written where nothing was left out. Raises OSError where it cannot be.
+    """
+    if listings:
+        write_whole(path, b"".join(listing.read_bytes() for listing in listings))
 
 
 def split_digests(config: DataConfig, split: str) -> dict[str, str]:
     """The SHA-256 of each file that an opened split was read from; the built-in corpus has none."""
     if config.name == "docstrings":
         return {}
-    paths = _find_files(config, DATA_OPTIONS)
-    path = paths.get(split) or paths["train"]  # held out of which it was
-    files, _ = _records(path, Reading(wanted="pairs"), Tally(path.name))
+    places = find_splits(config, DATA_OPTIONS)
+    place = places.get(split) or places["train"]  # held out of which it was
+    files, _ = _records(place, Reading(wanted="pairs"), Tally(place.name))
     return {str(file): content_digest(file) for file in files}
 
 
@@ -148,10 +164,10 @@ def open_unsorted(config: DataConfig) -> Iterator[Unsorted]:
 
     Raises DataError where a file cannot be read.
     """
-    paths = {} if config.name == "docstrings" else _find_files(config, DATA_OPTIONS)
-    for split, path in paths.items():
-        tally = Tally(path.name)
-        _, records = _records(path, _reading(split, config, DATA_OPTIONS), tally)
+    places = {} if config.name == "docstrings" else find_splits(config, DATA_OPTIONS)
+    for split, place in places.items():
+        tally = Tally(place.name)
+        _, records = _records(place, _reading(split, config, DATA_OPTIONS), tally)
         yield Unsorted(split, records, tally)
 
 
@@ -166,14 +182,14 @@ def _open(
     if config.name == "docstrings":
         entry = _open_docstrings(config, progress)
         return dict.fromkeys(wanted, entry)
-    paths = _find_files(config, options)
+    places = find_splits(config, options)
     entries: dict[str, Entry] = {}
     for split in wanted:
-        held_out = split == "validation" and split not in paths
+        held_out = split == "validation" and split not in places
         origin = "train" if held_out else split
-        if origin in paths:
-            entries[split] = entries.get(origin) or _open_file(
-                paths[origin], origin, config, options, holds_out="validation" not in paths
+        if origin in places:
+            entries[split] = entries.get(origin) or _open_place(
+                places[origin], origin, config, options, holds_out="validation" not in places
             )
     return entries
 
@@ -185,12 +201,16 @@ def _pairs(entries: Mapping[str, Entry], split: str, config: DataConfig) -> "Dat
         held_out = split == "train" and entries.get("validation") is entry
         raise DataError(
             " ".join([f"There are no {split} pairs that can be used.", *entry.notes]),
-            where=getattr(config, split) or config.root or config.train,
+            where=getattr(config, split) or config.root or config.hub or config.train,
             hint="the few there are were held out: name others with data.validation=FILE"
             if held_out and len(entry.dataset("validation")) > 0
             else None,
         )
     return pairs
+
+
+def _listings(entries: Mapping[str, Entry]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(entry.listing for entry in entries.values() if entry.listing))
 
 
 def _notes(entries: Mapping[str, Entry]) -> tuple[str, ...]:
@@ -216,76 +236,38 @@ def _open_docstrings(config: DataConfig, progress: Progress | None) -> Entry:
 # --- your own files -------------------------------------------------------------------------------
 
 
-def _find_files(config: DataConfig, options: OptionNames) -> dict[str, Path]:
-    """The path of each split that is named, or that the folder `data.root` holds."""
-    root = None if config.root is None else Path(expanduser(config.root))
-    in_root = [] if root is None else list_folder(root)
-    paths: dict[str, Path] = {}
-    for split in SPLITS:
-        named: str | None = getattr(config, split)
-        if named is not None:
-            paths[split] = (root or Path()) / Path(expanduser(named))
-        elif found := _only([path for path in in_root if _holds(path, split)], split, options):
-            paths[split] = found
-    return paths
-
-
-def _only(found: list[Path], split: str, options: OptionNames) -> Path | None:
-    if len(found) > 1:
-        raise DataError(
-            f"The {split} pairs could be in {found[0].name} or in {found[1].name}.",
-            where=str(found[0].parent),
-            hint=f"name one: {options.others}{split}={found[0].name}",
-        )
-    return found[0] if found else None
-
-
-def _holds(path: Path, split: str) -> bool:
-    """Whether a file or folder is that of a split, by its name."""
-    name = path.name.lower()
-    if path.is_dir():
-        return name in _FILE_NAMES[split]
-    return name.partition(".")[0] in _FILE_NAMES[split] and (
-        is_document_file(path) or format_of(path) in ROW_SUFFIXES
-    )
-
-
-def _not_named(split: str, config: DataConfig, options: OptionNames) -> ConfigError:
-    named = f"{options.others}{split}=FILE"
-    if config.root is None:
-        return ConfigError(
-            f"No file of {split} pairs is named.",
-            where=f"data.{split}",
-            hint=f"add {named}, or {options.others}root=FOLDER with a {split}.jsonl or {split}.csv",
-        )
-    return ConfigError(
-        f"The folder holds no file of {split} pairs.",
-        where=f"data.root={config.root}",
-        hint=f"call it {split}.jsonl, {split}.csv or {split}.tsv, or add {named}",
-    )
-
-
-def _open_file(
-    path: Path, split: str, config: DataConfig, options: OptionNames, *, holds_out: bool
+def _open_place(
+    place: Place, split: str, config: DataConfig, options: OptionNames, *, holds_out: bool
 ) -> Entry:
     reading = _reading(split, config, options)
-    tally = Tally(path.name)
-    files, records = _records(path, reading, tally)
+    tally = Tally(place.name)
+    if isinstance(place, HubSplit):
+        tally.origin = f"commit {place.commit} of {REVISION}"
+    files, records = _records(place, reading, tally)
+    digests = [content_digest(file) for file in files]
 
-    def read() -> Iterable[tuple[str, Pair]]:
+    def read() -> Iterator[tuple[str, Pair]]:
         if split != "train":
             sound = for_evaluation(records, tally=tally)
         else:
             sound = for_training(records, reference=config.reference, tally=tally, options=options)
         pairs = only_pairs(sound, on_bad=config.on_bad, tally=tally, options=options)
         if split == "train" and holds_out:
-            return hold_out(pairs, config.holdout)
-        return ((split, pair) for pair in pairs)
+            yield from hold_out(pairs, config.holdout)
+        else:
+            yield from ((split, pair) for pair in pairs)
+        for file, digest in zip(files, digests, strict=True):
+            if content_digest(file) != digest:
+                raise DataError(
+                    "The file was changed while it was read.",
+                    where=str(file),
+                    hint="run this again when nobody is writing it",
+                )
 
     settings = asdict(replace(reading, options=DATA_OPTIONS))
-    contents = [(file.name, content_digest(file)) for file in files]
+    contents = [(file.name, digest) for file, digest in zip(files, digests, strict=True)]
     choices = (split, holds_out and config.holdout, config.reference, config.on_bad)
-    fingerprint = _sha256([_FORMAT, settings, choices, contents])
+    fingerprint = _sha256([_FORMAT, place.name, tally.origin, settings, choices, contents])
     splits = ("train", "validation") if split == "train" and holds_out else (split,)
     return cached(fingerprint, splits, read, tally)
 
@@ -301,23 +283,28 @@ def _reading(split: str, config: DataConfig, options: OptionNames) -> Reading:
 
 
 def _records(
-    path: Path, reading: Reading, tally: Tally
+    place: Place, reading: Reading, tally: Tally
 ) -> tuple[list[Path], Iterator[Record | BadRow]]:
     """The files that a split consists of, and what they hold."""
-    if path.is_dir():
-        pairs = text_pairs(path)
+    if isinstance(place, HubSplit):
+        files = place.fetch()
+        return files, read_files(files, reading, tally)
+    if place.is_dir():
+        if parts := [path for path in list_folder(place) if format_of(path) == PARQUET]:
+            return parts, read_files(parts, reading, tally)
+        pairs = text_pairs(place)
         files = [file for pair in pairs for file in (pair.documents, pair.summaries)]
         return files, read_whole_files(pairs, reading, tally)
-    check_file(path)
-    if format_of(path) in ROW_SUFFIXES:
-        return [path], read_file(path, reading, tally)
-    if is_document_file(path):
-        pair = text_pair(path)
+    check_file(place)
+    if format_of(place) in ROW_SUFFIXES:
+        return [place], read_files([place], reading, tally)
+    if is_document_file(place):
+        pair = text_pair(place)
         return [pair.documents, pair.summaries], read_aligned(pair, reading, tally)
     raise DataError(
         "Pairs are read from .jsonl, .csv, .tsv and .parquet files, and from two text files that "
         "belong together.",
-        where=str(path),
+        where=str(place),
         hint="call two such files NAME.source and NAME.target, a pair on each line",
     )
 

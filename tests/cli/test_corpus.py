@@ -59,3 +59,34 @@ def test_what_is_nothing_is_refused_with_its_nearest(here):
         corpus_overrides("docstring", split="train")
     with pytest.raises(DataError, match="the built-in corpus is docstrings"):
         corpus_overrides("no/such/thing", split="train")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "split"),
+    [
+        ("owner/news", "owner/news", None),
+        ("owner/news:3.0.0", "owner/news:3.0.0", None),
+        ("owner/news:en_US@dev", "owner/news:en_US", "dev"),
+        ("xsum@test", "xsum", "test"),
+        ("news:default", "news:default", None),
+    ],
+)
+def test_a_data_set_of_the_hub_is_named_with_its_config_and_split(data, name, split):
+    config = load_config(corpus_overrides(data, split="validation")).data
+    assert (config.name, config.hub, config.validation) == ("hub", name, split)
+    assert (config.train, config.test) == (None, None)
+
+
+def test_what_is_here_wins_over_the_hub(here):
+    (here / "owner").mkdir()
+    (here / "owner" / "news").mkdir()
+    assert load_config(corpus_overrides("owner/news", split="train")).data.root == "owner/news"
+
+
+@pytest.mark.parametrize(
+    "data", ["owner/news.jsonl", "owner/a.csv.gz", "a/b.txt", "here/news", "news", "./a/b", "a/b/c"]
+)
+def test_a_path_that_was_mistyped_is_not_looked_for_on_the_hub(here, data):
+    (here / "here").mkdir()
+    with pytest.raises(DataError, match=r"no file, no folder and no corpus.*data\.hub=OWNER/NAME"):
+        corpus_overrides(data, split="train")

@@ -10,7 +10,7 @@ import pytest
 from pgsum.data import parquet
 from pgsum.data.documents import read_documents
 from pgsum.data.parquet import read_parquet
-from pgsum.data.records import Pair, Reading, Tally, read_file
+from pgsum.data.records import Pair, Reading, Tally, read_files
 from pgsum.data.rows import BadRow, Row
 from pgsum.errors import DataError
 
@@ -28,7 +28,7 @@ def write(tmp_path):
 
 
 def records(path, wanted="references"):
-    return list(read_file(path, Reading(wanted), Tally("f")))
+    return list(read_files([path], Reading(wanted), Tally("f")))
 
 
 def test_values_are_those_of_json_with_file_and_row_as_their_place(write):

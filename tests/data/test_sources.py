@@ -3,6 +3,8 @@ import os
 import random
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,13 @@ from pgsum.data import cache, docstrings
 from pgsum.data.docstrings import SourceFile
 from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
-from pgsum.data.sources import hold_out, open_corpus, open_split, split_digests
+from pgsum.data.sources import (
+    hold_out,
+    open_corpus,
+    open_split,
+    split_digests,
+    write_listing,
+)
 from pgsum.errors import ConfigError, DataError
 
 
@@ -72,6 +80,17 @@ def test_split_may_be_a_folder_of_text_files(tmp_path):
     assert open_corpus(config(root=str(tmp_path))).train["document"][:] == [
         f"document {number}" for number in range(3)
     ]
+
+
+def test_split_may_be_a_folder_of_parquet_files_that_are_one_table(tmp_path):
+    (tmp_path / "train").mkdir()
+    for number in (1, 2, 10):
+        table = pa.table({"text": [f"d{number}", f"e{number}"], "title": ["s", "t"]})
+        pq.write_table(table, tmp_path / "train" / f"{number:04}.parquet")
+    write(tmp_path / "dev.jsonl", *pairs(9))
+    corpus = open_corpus(config(root=str(tmp_path)))
+    assert corpus.train["document"][:] == ["d1", "e1", "d2", "e2", "d10", "e10"]
+    assert corpus.train["id"][:] == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_named_files_are_relative_to_the_folder_and_win_over_its_own(tmp_path):
@@ -208,6 +227,47 @@ def test_edited_file_is_read_anew_though_its_date_stays(tmp_path):
     after = open_corpus(config(train=path))
     assert {*after.train["id"], *after.validation["id"]} == {"p3", "p4"}
     assert after.fingerprint != before.fingerprint
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused_and_not_kept(tmp_path, monkeypatch):
+    path = Path(write(tmp_path / "a.jsonl", *pairs(1, 2)))
+    before = path.read_text(encoding="utf-8")
+
+    def changing(found, share):
+        path.write_text(before.replace("1", "3"), encoding="utf-8")
+        return hold_out(found, share)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pgsum.data.sources.hold_out", changing)
+        with pytest.raises(DataError, match=r"changed while it was read; at .*a\.jsonl"):
+            open_corpus(config(train=str(path)))
+    path.write_text(before, encoding="utf-8")
+    corpus = open_corpus(config(train=str(path)))
+    assert {*corpus.train["id"], *corpus.validation["id"]} == {"p1", "p2"}
+
+
+@pytest.mark.fault(23)
+def test_all_that_was_left_out_can_be_written_beside_the_results(tmp_path):
+    bad = [{"document": "d", "summary": None}] * 4
+    train = write(tmp_path / "a.jsonl", *pairs(1, 2, 3), *bad, {"document": " ", "summary": "s"})
+    test = write(tmp_path / "b.jsonl", pair(4), {"document": "d"})
+    corpus = open_corpus(config(train=train, test=test, on_bad="skip"))
+    write_listing(corpus.listings, tmp_path / "skipped.jsonl")
+    lines = (tmp_path / "skipped.jsonl").read_text(encoding="utf-8").splitlines()
+    listed = [(line["where"], line["row"], line["reason"]) for line in map(json.loads, lines)]
+    null = "The summary is null; a text is needed."
+    assert listed == [
+        *[(f"{train}:{row}", row, null) for row in (4, 5, 6, 7)],
+        (f"{train}:8", 8, "Document 8 is empty."),
+        (f"{test}:2", 2, "The row has no summary."),
+    ]
+    assert open_split(config(test=test, on_bad="skip"), "test").listings == corpus.listings[1:]
+
+
+def test_nothing_is_written_where_nothing_was_left_out(tmp_path):
+    corpus = open_corpus(config(train=write(tmp_path / "a.jsonl", *pairs(1, 2))))
+    write_listing(corpus.listings, tmp_path / "skipped.jsonl")
+    assert not (tmp_path / "skipped.jsonl").exists()
 
 
 def test_same_content_elsewhere_is_the_same_corpus(tmp_path):

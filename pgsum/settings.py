@@ -200,5 +200,5 @@ def unknown_key(key: str, known: Collection[str], *, where: str) -> ConfigError:
 
 def shown(value: Any) -> str:
     """`value` as an error repeats it: short, and without control characters."""
-    text = repr(value) if isinstance(value, str | float) else written(value)
+    text = written(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

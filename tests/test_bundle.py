@@ -12,6 +12,7 @@ import torch
 from reference.tiny import tiny_source
 from torch import Tensor
 
+from pgsum import bundle as bundle_module
 from pgsum.build import build_model
 from pgsum.bundle import FILES, Bundle, find_model, load_bundle, save_bundle, sha256
 from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig
@@ -147,26 +148,9 @@ def sign(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_flipped_bit_is_found(folder, name):
-    content = bytearray((folder / name).read_bytes())
-    content[len(content) // 2] ^= 1
-    (folder / name).write_bytes(content)
-    with pytest.raises(ModelError, match=rf"{name} is corrupt or was altered: it does not match"):
-        load_bundle(folder)
-
-
-@pytest.mark.parametrize("name", FILES)
 def test_a_missing_file_is_named(folder, name):
     (folder / name).unlink()
     with pytest.raises(ModelError, match=rf"{name} cannot be read: No such file or directory"):
-        load_bundle(folder)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_what_might_never_end_is_not_read(folder, name):
-    (folder / name).unlink()
-    (folder / name).symlink_to("/dev/zero")
-    with pytest.raises(ModelError, match=rf"{name} is no file"):
         load_bundle(folder)
 
 
@@ -272,18 +256,6 @@ def test_weights_of_another_precision_are_refused(folder):
         load_bundle(folder)
 
 
-@pytest.mark.parametrize("tenths", range(10))
-def test_truncated_weights_are_corrupt(folder, tenths):
-    path = folder / "model.safetensors"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * tenths // 10])
-    with pytest.raises(ModelError, match="corrupt"):
-        load_bundle(folder)
-    sign(folder)
-    with pytest.raises(ModelError, match="The weights are corrupt"):
-        load_bundle(folder)
-
-
 def test_saving_replaces_the_bundle_that_stands_there(folder):
     (folder / "stray.txt").write_text("", encoding="utf-8")
     save_bundle(make(hidden_size=4), folder, card="# Another\n")
@@ -325,6 +297,34 @@ def test_the_old_bundle_stays_when_the_disk_is_full(folder, fresh):
     assert list(folder.parent.iterdir()) == [folder]
 
 
+@pytest.mark.fault(34)
+@pytest.mark.parametrize("moment", range(len(FILES) + 1))
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_bundle_replaced_while_it_is_read_is_loaded_whole_or_not_at_all(
+    folder, monkeypatch, moment, in_place
+):
+    other, reads = folder.parent / "other", iter(range(9))
+    save_bundle(make(hidden_size=4), other, card="# Another\n")
+    read = bundle_module._read
+
+    def read_and_replace(path: Path, *, most_bytes: int) -> bytes:
+        content = read(path, most_bytes=most_bytes)
+        if next(reads) == moment:
+            if not in_place:
+                shutil.rmtree(folder)
+            shutil.copytree(other, folder, dirs_exist_ok=True)
+        return content
+
+    monkeypatch.setattr(bundle_module, "_read", read_and_replace)
+    if moment < len(FILES):
+        with pytest.raises(ModelError, match="corrupt or was altered"):
+            load_bundle(folder)
+    else:
+        assert said(load_bundle(folder)) == said(make())
+    monkeypatch.undo()
+    assert load_bundle(folder).config.model.hidden_size == 4
+
+
 def finish(run: Path, folder: Path, *, at: int) -> Path:
     """A finished run that holds a copy of the bundle in `folder`, made at that second."""
     shutil.copytree(folder, run / "model")
@@ -344,7 +344,8 @@ def test_a_model_is_a_bundle_or_the_run_that_holds_one(tmp_path, folder):
 def test_without_a_name_the_newest_finished_run_is_meant(tmp_path, folder):
     runs = tmp_path / "runs"
     finish(runs / "b-001", folder, at=200)
-    newest = finish(runs / "a-002", folder, at=300)
+    finish(runs / "a-001", folder, at=300)
+    newest = finish(runs / "a-002", folder, at=300)  # in the same second: the later name
     unfinished = finish(runs / "c-001", folder, at=400)
     (unfinished.parent / "run.json").unlink()
     assert find_model(None, runs=runs) == newest

@@ -4,7 +4,7 @@ Knows kinds of values and how to name a field. Knows nothing of what is in a fil
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -56,12 +56,6 @@ class Fields:
         if not texts or not all(isinstance(text, str) for text in texts):
             self.refuse(name, "a list of texts")
         return tuple(texts)
-
-    def one_of(self, name: str, known: Collection[str]) -> str:
-        """One of these texts."""
-        if (text := self.of(name, str)) not in known:
-            self.refuse(name, f"one of {', '.join(known)}")
-        return text
 
     def inner(self, name: str) -> "Fields":
         """The object that a field holds."""

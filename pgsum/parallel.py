@@ -3,18 +3,26 @@
 Knows processes. Knows nothing of what is computed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from functools import partial
 from multiprocessing import get_context
-from os import cpu_count
-from signal import SIG_IGN, SIGINT, signal
+from multiprocessing.connection import Connection
+from threading import Lock, Thread
 from typing import TypeVar
 
 from pgsum.errors import PgsumError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_at_work = Lock()
+"""Of a process of several: held while it computes, not while it waits or sends."""
 
 
 def map_in_processes(
@@ -30,16 +38,18 @@ def map_in_processes(
 
     `workers` is as many processes as there are cores where not given, but never more than
     `at_most`: one or none of them is this one. `progress` is called now and then with the items
-    done and their number. Raises PgsumError where a process dies.
+    done and their number. Raises PgsumError where a process dies. However this ends, be it by
+    Ctrl-C, the other processes end with it at once.
     """
-    workers = max(1, min(workers or cpu_count() or 1, at_most))
+    workers = max(1, min(workers or os.cpu_count() or 1, at_most))
     results: list[Result] = []
     chunks = [items[first : first + chunk] for first in range(0, len(items), chunk)]
     try:
-        for made in _mapped(function, chunks, workers):
-            results += made
-            if progress:
-                progress(len(results), len(items))
+        with closing(_mapped(function, chunks, workers)) as mapped:
+            for made in mapped:
+                results += made
+                if progress:
+                    progress(len(results), len(items))
     except BrokenProcessPool as error:
         raise PgsumError(
             f"A process died after {len(results):,} of {len(items):,} were done; it may have run "
@@ -53,13 +63,54 @@ def _mapped(
     function: Callable[[Sequence[Item]], Sequence[Result]],
     chunks: Sequence[Sequence[Item]],
     workers: int,
-) -> Iterator[Sequence[Result]]:
+) -> Generator[Sequence[Result], None, None]:
     if workers == 1:
         yield from map(function, chunks)
         return
-    # Spawned, not forked: the caller may hold a model and its threads. Ctrl-C is the caller's.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), signal, (SIGINT, SIG_IGN))
+    # Spawned, not forked: the caller may hold a model and its threads.
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, context, _end_with, (watched,))
     try:
-        yield from pool.map(function, chunks)
+        with _ctrl_c_is_not_theirs():
+            results = pool.map(partial(_work, function), chunks)
+        yield from results
+    except BaseException:
+        held.close()  # else the pool would wait for what they are in the midst of
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+        held.close()
+        watched.close()
+
+
+@contextmanager
+def _ctrl_c_is_not_theirs() -> Iterator[None]:
+    """Processes begun meanwhile never see it, not even while they start: it is the caller's."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(
+    function: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
+) -> Sequence[Result]:
+    with _at_work:
+        return function(items)
+
+
+def _end_with(watched: Connection) -> None:
+    """Ends this process once nobody holds the other end: the caller let go, or is dead."""
+    Thread(target=_watch, args=(watched,), daemon=True).start()
+
+
+def _watch(watched: Connection) -> None:
+    try:
+        watched.recv()
+    except EOFError:
+        # What is being sent is let out whole: the caller would wait for the rest of it.
+        if not _at_work.locked():
+            time.sleep(0.5)
+        os._exit(1)

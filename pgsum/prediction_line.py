@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pgsum.decode.hypothesis import STOPS
 from pgsum.errors import DataError
 from pgsum.evaluation import Evaluation, Measured
 from pgsum.fields import Fields, is_number
@@ -116,7 +115,7 @@ def _measured(line: Fields) -> Measured:
 def _trace(model: Fields) -> Trace:
     return Trace(
         score=model.of("score", float),
-        stop=model.one_of("stop", STOPS),
+        stop=model.of("stop", str),
         truncated=model.of("truncated", bool),
         unread_tokens=model.of("unread_tokens", int),
         read_chars=model.of("read_chars", int),

@@ -206,7 +206,7 @@ def test_what_a_model_told_is_read(tmp_path):
         ({"model": MODEL | {"p_gen": "0.5"}}, r'model\.p_gen is "0\.5"; it must be a number'),
         ({"model": MODEL | {"words": 2.5}}, r"model\.words is 2\.5; it must be a whole number"),
         ({"model": MODEL | {"words": -1}}, r"model\.words is -1; it must be a whole number, not"),
-        ({"model": MODEL | {"stop": "full"}}, r"model\.stop is \"full\"; it must be one of eos"),
+        ({"model": MODEL | {"stop": None}}, r"model\.stop is null; it must be text"),
         ({"model": MODEL | {"truncated": 0}}, r"model\.truncated is 0; it must be true or false"),
         ({"baselines": {"lead-1": None}}, r"baselines\.lead-1 is null; it must be text"),
         ({"texts_sha256": "f00d"}, "were changed after they were measured"),

@@ -18,6 +18,7 @@ from pgsum.cli.train import train
 from pgsum.errors import ConfigError, PgsumError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+_JSON_OPTIONS = {"--json", "--jsonl"}
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,15 +93,32 @@ def main() -> None:
     # own; after so few turns they wake as fast as ever.
     os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except PgsumError as error:
         console.error(error)
         sys.exit(error.exit_code)
+    except typer.TyperException as error:
+        # No command has begun that could have said how errors are to look.
+        console.mode.as_json = not _JSON_OPTIONS.isdisjoint(sys.argv)
+        if len(sys.argv) == 1:
+            typer.echo(error.format_message(), err=True)  # the help
+        else:
+            console.error(_refused(error))
+        sys.exit(ConfigError.exit_code)
     except Exception as error:
         fault = _explained(error)
         fault.__cause__ = error
         console.error(fault)
         sys.exit(fault.exit_code)
+
+
+def _refused(error: typer.TyperException) -> ConfigError:
+    """What to tell of a command line that cannot be parsed."""
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    return ConfigError(
+        message if message.endswith((".", "?")) else f"{message}.",
+        hint=f"`{context.command_path if context else 'pgsum'} --help` lists what there is",
+    )
 
 
 def _explained(error: Exception) -> PgsumError:

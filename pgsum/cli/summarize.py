@@ -60,7 +60,7 @@ def summarize(
         int | None, typer.Option(metavar="N", help="Of a summary, at most.")
     ] = None,
     n_best: Annotated[
-        int | None, typer.Option(metavar="N", help="Summaries of each document.")
+        int | None, typer.Option(metavar="N", help="Summaries of each document, numbered.")
     ] = None,
     faithful: Annotated[
         bool, typer.Option("--faithful", help="No number or name that the document lacks.")
@@ -122,8 +122,9 @@ def summarize(
                 console.json_data(_as_object(document, summaries))
             elif explanations is None or not explanations.on_terminal:
                 label = f"{console.one_line(file)}\t" if len(documents.files) > 1 else ""
-                for text in [summary.text for summary in summaries] or [""]:
-                    console.data(label + console.one_line(text.strip()))
+                for rank, text in enumerate([s.text for s in summaries] or [""], 1):
+                    ranked = f"{label}{rank}\t" if decode.n_best > 1 else label
+                    console.data(ranked + console.one_line(text.strip()))
             if report is not None:
                 report("summarizing", tally.documents)
     if explanations is not None:

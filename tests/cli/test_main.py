@@ -59,7 +59,7 @@ def test_help_imports_nothing_that_takes_seconds(arguments):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, ""),
+        ([], 2, "Train a pointer-generator on your own text"),
         (["trian"], 2, "Did you mean 'train'?"),
         (["train", "--frobnicate"], 2, "No such option: --frobnicate"),
         (["train", "optim.lrr=1"], 2, "hint: did you mean optim.lr?"),
@@ -137,6 +137,30 @@ def test_with_json_an_error_is_one_object(pgsum, option):
     error = json.loads(done.err)
     assert error["exit_code"] == done.code == 3
     assert error.keys() == {"error", "where", "hint", "exit_code"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "--json", "--bogus"], "No such option: --bogus"),
+        (["summarize", "--jsonl", "--beam-size", "x"], "Invalid value for '--beam-size'"),
+        (["summarize", "--threads", "0", "--jsonl"], "Invalid value for '--threads'"),
+        (["check", "--json", "--jsno"], "No such option: --jsno"),
+    ],
+)
+def test_with_json_what_cannot_be_parsed_is_one_object_too(pgsum, arguments, message):
+    done = pgsum(*arguments)
+    error = json.loads(done.err)
+    assert (done.out, error["exit_code"], done.code) == ("", 2, 2)
+    assert message in error["error"]
+    assert f"{arguments[0]} --help" in error["hint"]
+
+
+def test_without_json_what_cannot_be_parsed_is_said_as_other_errors_are(pgsum):
+    done = pgsum("train", "--frobnicate")
+    assert done.err == (
+        "error: No such option: --frobnicate.\nhint: `pgsum train --help` lists what there is\n"
+    )
 
 
 def test_info_names_all_that_a_report_needs(pgsum):

@@ -98,8 +98,12 @@ def test_a_bias_towards_copying_shows_in_what_is_copied(summarize):
     assert not any(copied(-9))
 
 
-def test_the_n_best_are_lines_without_jsonl(summarize):
-    assert len(summarize("a.txt", "--n-best", "3").out.splitlines()) == 3
+def test_the_n_best_are_numbered_lines_without_jsonl(summarize):
+    done = summarize("a.txt", "b.txt", "--n-best", "3")
+    labels = [line.split("\t")[:-1] for line in done.out.splitlines()]
+    assert labels == [[name, rank] for name in ("a.txt", "b.txt") for rank in "123"]
+    best = summarize("a.txt", "--n-best", "3").out.splitlines()[0]
+    assert best == "1\t" + summarize("a.txt").out.rstrip("\n")
 
 
 @pytest.mark.parametrize(

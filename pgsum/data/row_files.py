@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 
 from pgsum.data.files import OptionNames, open_file, read_text
-from pgsum.data.parquet import read_parquet
 from pgsum.data.rows import BadRow, Row, read_json_lines, read_table
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
@@ -39,6 +38,8 @@ def read_rows(path: Path, *, encoding: str | None, options: OptionNames) -> Iter
     """
     suffix = format_of(path)
     if suffix == PARQUET:
+        from pgsum.data.parquet import read_parquet  # importing Arrow takes a while
+
         yield from read_parquet(path)
         return
     with open_file(path) as stream:

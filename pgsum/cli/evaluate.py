@@ -30,11 +30,15 @@ from pgsum.errors import ConfigError
 if TYPE_CHECKING:
     from pgsum.evaluation import Evaluation
 
+_EXAMPLES = 20
+
 
 def evaluate(
     data: Annotated[
         str | None,
-        typer.Argument(metavar="DATA", help="Documents and references."),
+        typer.Argument(
+            metavar="DATA", help="A file, a folder or docstrings; else a model's own corpus."
+        ),
     ] = None,
     model: ModelPath = None,
     system: Annotated[
@@ -42,17 +46,17 @@ def evaluate(
         typer.Option(metavar="NAME", help="lead-K, random-K, textrank, oracle, document"),
     ] = None,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Score what stands in a file.")
+        Path | None, typer.Option(metavar="FILE", help="Rows of predictions, and references.")
     ] = None,
     split: Annotated[
-        Literal["train", "validation", "test"],
-        typer.Option(metavar="train|validation|test", help="Of DATA."),
-    ] = "test",
+        Literal["train", "validation", "test"] | None,
+        typer.Option(metavar="NAME", help="train, validation or test.  [default: test]"),
+    ] = None,
     prediction_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In the file of predictions.")
+        str | None, typer.Option(metavar="NAME", help="In FILE, of what is scored.")
     ] = None,
     reference_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In it; not needed with DATA.")
+        str | None, typer.Option(metavar="NAME", help="In FILE, where there is no DATA.")
     ] = None,
     rouge_tokenizer: Annotated[
         str | None, typer.Option(metavar="NAME", help="rouge155, unicode, char or jieba.")
@@ -62,21 +66,20 @@ def evaluate(
     ] = None,
     multi_ref: Annotated[
         Literal["max", "mean", "jackknife"],
-        typer.Option(metavar="HOW", help="Several references: max, mean, jackknife."),
+        typer.Option(metavar="HOW", help="max, mean or jackknife."),
     ] = "max",
     settings: Settings = None,
-    no_baselines: Annotated[
-        bool, typer.Option("--no-baselines", help="Without baselines beside it.")
-    ] = False,
+    no_baselines: Annotated[bool, typer.Option("--no-baselines", help="The system alone.")] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep figures and summaries there.")
+        Path | None, typer.Option(metavar="DIR", help="Keep figures and summaries in a new folder.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Show figures and all rows as a page.")
+        str | None, typer.Option(metavar="FILE.html", help="Show all of it as a page.")
     ] = None,
     examples: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Of these, explained: best, worst, any.")
-    ] = 20,
+        int | None,
+        typer.Option(metavar="N", min=0, help="So many explained there.  [default: 20]"),
+    ] = None,
     on_bad: OnBad = "error",
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     device: Device = None,
@@ -85,12 +88,26 @@ def evaluate(
     verbose: Verbose = False,
     debug: Debug = False,
 ) -> None:
-    """Score a model, a baseline or predictions by ROUGE, and measure how they were written.
-
-    DATA is a file, a folder or docstrings; without it a model is scored on its own corpus.
-    """
+    """Score a model, a baseline or predictions by ROUGE; measure how they write."""
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=json)
     _refuse_several({"--model": model, "--system": system, "--predictions": predictions})
+    in_place_of_a_model = "--system" if system else "--predictions" if predictions else None
+    _refuse_idle(
+        {
+            "--prediction-column": prediction_column,
+            "--reference-column": reference_column,
+        },
+        "without --predictions",
+        when=predictions is None,
+    )
+    _refuse_idle({"--reference-column": reference_column}, "with DATA", when=data is not None)
+    _refuse_idle({"--split": split}, "without DATA", when=bool(predictions and not data))
+    _refuse_idle({"--examples": examples}, "without --report", when=report is None)
+    _refuse_idle(
+        {"--examples": examples, "--device": device},
+        f"with {in_place_of_a_model}: there is no model",
+        when=in_place_of_a_model is not None,
+    )
 
     from pgsum.evaluation import evaluate as score
     from pgsum.results import make_output_folder, write_evaluation
@@ -101,7 +118,7 @@ def evaluate(
     if report is not None:
         check_report(report)
     with progress() as told:
-        asked = Asked(data, split, settings or [], on_bad, told)
+        asked = Asked(data, split or "test", settings or [], on_bad, told)
         if predictions is not None:
             found = in_file(
                 predictions, asked, prediction_column, reference_column, baselines=not no_baselines
@@ -118,6 +135,7 @@ def evaluate(
             stemmer=rouge_stemmer,
             multi=multi_ref,
             measured=found.measured,
+            workers=threads,
             where=found.inputs.get("data") or found.inputs["predictions"],
             progress=partial(told, "scoring"),
         )
@@ -132,7 +150,9 @@ def evaluate(
         )
         console.note(f"written: {out}")
     if report is not None:
-        write_report(report, evaluation, found, examples=examples)
+        write_report(
+            report, evaluation, found, examples=_EXAMPLES if examples is None else examples
+        )
     for sentence in evaluation.notes:
         console.warning(sentence)
     if found.skipped:
@@ -147,6 +167,13 @@ def _refuse_several(options: Mapping[str, object]) -> None:
     given = [name for name, value in options.items() if value is not None]
     if len(given) > 1:
         raise ConfigError(f"{' and '.join(given)} exclude each other.", hint="give one of them")
+
+
+def _refuse_idle(options: Mapping[str, object], why: str, *, when: bool) -> None:
+    """Raises ConfigError where one of the options is given when it changes nothing."""
+    for name, value in options.items():
+        if when and value is not None:
+            raise ConfigError(f"{name} has no effect {why}.", hint="leave it out")
 
 
 def _print(evaluation: "Evaluation", *, as_json: bool) -> None:

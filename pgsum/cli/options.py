@@ -10,14 +10,14 @@ Settings = Annotated[
 ]
 ModelPath = Annotated[
     str | None,
-    typer.Option(metavar="MODEL", help="A run folder or a bundle; else the newest run in runs/."),
+    typer.Option(metavar="MODEL", help="A run or a bundle; else the newest run in runs/."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of the files; else UTF-8, or by its mark.")
 ]
 OnBad = Annotated[
     Literal["error", "skip"],
-    typer.Option(metavar="error|skip", help="Stop at a bad row, or count it and go on."),
+    typer.Option(metavar="error|skip", help="Stop at a bad row, or skip it."),
 ]
 Device = Annotated[
     str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N; else cuda if there.")

@@ -10,9 +10,10 @@ from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides
 from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.progress import Report
-from pgsum.config import Config, DecodeConfig, change_config, load_config
+from pgsum.config import Config, DataConfig, DecodeConfig, change_config, load_config
 from pgsum.data.files import OptionNames
 from pgsum.data.records import Pair
+from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
     from pgsum.evaluation import Measured
@@ -57,15 +58,14 @@ class Asked:
     ) -> None:
         self.data = data
         self.split = split
-        self.on_bad = on_bad
         self.report = report
         self._corpus = load_config(corpus_overrides(data, split=split)).data if data else None
         self._overrides = [*settings, *(["data.on_bad=skip"] if on_bad == "skip" else [])]
 
-    def config(self, base: Config) -> Config:
-        """`base` as asked for: DATA for its corpus, where that was given."""
+    def config(self, base: Config, *, sections: Sequence[str]) -> Config:
+        """`base` as asked for, of these sections: DATA for its corpus, where that was given."""
         asked = replace(base, data=self._corpus or base.data)
-        return change_config(asked, self._overrides, sections=["data", "decode"])
+        return change_config(asked, self._overrides, sections=sections)
 
     def pairs(self, config: Config) -> Found:
         from pgsum.data.sources import open_split, split_digests
@@ -118,14 +118,16 @@ def in_file(
     from pgsum.predictions import match_predictions, read_predictions
     from pgsum.systems import recorded
 
-    config = asked.config(Config())
+    config = asked.config(Config(), sections=["data"])
+    if asked.data is None:
+        _refuse_corpus_settings(config.data)
     read = read_predictions(
         predictions,
         references=asked.data is None,
         prediction_column=prediction_column,
         reference_column=reference_column,
         encoding=config.data.encoding,
-        on_bad=asked.on_bad,
+        on_bad=config.data.on_bad,
     )
     for sentence in read.notes:
         console.note(sentence)
@@ -144,12 +146,20 @@ def in_file(
     return Scored(systems, found.pairs, read.skipped + found.skipped, config, inputs | found.inputs)
 
 
+def _refuse_corpus_settings(data: DataConfig) -> None:
+    if replace(data, encoding=None, on_bad="error") != DataConfig():
+        raise ConfigError(
+            "Without DATA no setting of it has an effect but data.encoding and data.on_bad.",
+            hint="leave the others out, or name DATA",
+        )
+
+
 def of_baseline(name: str, asked: Asked) -> Scored:
     """What a system without parameters writes, such as lead-3."""
     from pgsum.systems import Baseline
 
     baseline = Baseline(name)
-    config = asked.config(Config())
+    config = asked.config(Config(), sections=["data"])
     found = asked.pairs(config)
     return Scored({name: baseline}, found.pairs, found.skipped, config, found.inputs)
 
@@ -161,7 +171,7 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
 
     folder = choose_model(model)
     summarizer = load_summarizer(folder, device=device, threads=threads)
-    config = asked.config(summarizer.bundle.config)
+    config = asked.config(summarizer.bundle.config, sections=["data", "decode"])
     found = asked.pairs(config)
     system = partial(
         _summarize_all,

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 
 import pytest
 from datasets import Dataset
@@ -260,6 +261,12 @@ def test_an_encoding_that_is_named_is_that_of_the_predictions_too(pgsum, here):
     [
         (["--model", "x", "--predictions", "mine.jsonl"], 2, "--model and --predictions exclude"),
         (["pairs.jsonl", "--model", "nosuch"], 4, "nosuch"),
+        (["pairs.jsonl", "--system", "lead-1", "--set", "decode.beam_size=2"], 2, "decode.beam_si"),
+        (
+            ["--predictions", "mine.jsonl", "--set", "data.max_pairs=2"],
+            2,
+            "Without DATA no setting",
+        ),
         (["pairs.jsonl", "--predictions", "nosuch.jsonl"], 3, "There is no such file"),
         (["pairs.jsonl", "--system", "lead-1", "--rouge-tokenizer", "x"], 2, "no ROUGE tokenizer"),
         (["pairs.jsonl", "--system", "lead-1", "--split", "dev"], 2, "'dev'"),
@@ -272,75 +279,77 @@ def test_what_cannot_be_scored_is_refused(pgsum, arguments, code, message):
     assert message in done.err
 
 
+SYSTEM = ["pairs.jsonl", "--system", "lead-1"]
+MINE = ["--predictions", "mine.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([*SYSTEM, "--prediction-column", "x"], "--prediction-column has no effect without --pred"),
+        ([*SYSTEM, "--reference-column", "x"], "--reference-column has no effect without --pred"),
+        (["pairs.jsonl", *MINE, "--reference-column", "x"], "no effect with DATA."),
+        ([*MINE, "--split", "test"], "--split has no effect without DATA."),
+        (["pairs.jsonl", "--examples", "3"], "--examples has no effect without --report."),
+        (
+            [*SYSTEM, "--report", "r.html", "--examples", "3"],
+            "--examples has no effect with --system: there is no model.",
+        ),
+        ([*MINE, "--device", "cpu"], "--device has no effect with --predictions: there is no mod"),
+    ],
+)
+def test_an_option_without_effect_is_refused(pgsum, arguments, message):
+    done = pgsum("evaluate", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.endswith("hint: leave it out\n")
+
+
+def test_threads_are_those_of_scoring_too(pgsum, monkeypatch):
+    asked = []
+
+    def map_here(function, items, *, workers, **_):
+        asked.append(workers)
+        return function(items)
+
+    monkeypatch.setattr("pgsum.evaluation.map_in_processes", map_here)
+    assert pgsum("evaluate", *SYSTEM, "--threads", "3").code == 0
+    assert asked == [3]
+
+
+def test_bad_predictions_may_be_skipped_by_a_setting(pgsum, here):
+    write(here / "mine.jsonl", [*PREDICTIONS, {"prediction": None}])
+    options = [*MINE, "--reference-column", "reference"]
+    assert pgsum("evaluate", *options).code == 3
+    assert pgsum("evaluate", *options, "--set", "data.on_bad=skip").code == 5
+
+
+def test_the_help_has_a_line_for_each_option(pgsum, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = pgsum("evaluate", "--help").out.rstrip("\n").split("\n")
+    assert len(lines) <= 34
+    options = lines[lines.index("Options:") + 1 : lines.index("  Examples:") - 1]
+    assert all(re.match("  -[-a-z]", line) for line in options)
+
+
+def test_a_model_never_takes_the_name_of_a_baseline(pgsum, tiny_model, here):
+    shutil.copytree(tiny_model, here / "lead-3" / "model")
+    found = figures(pgsum("evaluate", "pairs.jsonl", "--model", "lead-3", "--json"))
+    assert list(found) == ["lead-3 (model)", *BASELINES]
+
+
+def test_scoring_predictions_again_keeps_which_documents_they_were_of(pgsum, here):
+    pgsum("evaluate", *SYSTEM, "--out", "once")
+    pgsum("evaluate", "--predictions", "once/predictions.jsonl", "--out", "again")
+    once, again = ((here / name / "predictions.jsonl").read_bytes() for name in ("once", "again"))
+    assert once == again
+    write(here / "pairs.jsonl", [PAIRS[0], PAIRS[1] | {"document": "Another dog ran home."}])
+    done = pgsum("evaluate", "pairs.jsonl", "--predictions", "once/predictions.jsonl")
+    assert done.code == 3
+    assert "other documents for y" in done.err
+
+
 def test_a_run_gives_its_model_its_name(tmp_path):
     assert run_name(tmp_path / "quick-001" / "model") == "quick-001"
     assert run_name(tmp_path / "bundle") == "bundle"
     assert run_name(tmp_path / "a" / ".." / "bundle") == "bundle"
-
-
-def test_a_report_has_every_row_and_explains_some_that_a_model_wrote(pgsum, tiny_model, here):
-    options = ["pairs.jsonl", "--no-baselines", "--report", "report.html"]
-    done = pgsum("evaluate", *options, "--model", tiny_model, "--threads", "1")
-    assert done.code == 0
-    assert "written: report.html\n" in done.err
-    content = report_data(here / "report.html")
-    assert [row[0] for row in content["rows"]] == ["x", "y"]
-    assert content["metrics"] == ["rouge1", "rouge2", "rougeL", "rougeLsum"]
-    assert "p_gen, mean" in content["statistics"]
-    explained = {each["id"]: each for each in content["explained"]}
-    assert explained.keys() == {"x", "y"}
-    for id_, prediction, _, scores, *_ in content["rows"]:
-        assert "".join(explained[id_]["summary"]) == prediction
-        assert list(explained[id_]["scores"].values()) == scores
-    done = pgsum("evaluate", *options, "--model", tiny_model, "--examples", "1")
-    assert len(report_data(here / "report.html")["explained"]) == 1
-
-
-def test_a_report_says_how_summaries_were_searched_for_and_how_they_were_written(
-    pgsum, tiny_model, here
-):
-    options = ["pairs.jsonl", "--no-baselines", "--report", "report.html", "--model", tiny_model]
-    changes = ["--set", "decode.faithful=true", "--set", "decode.copy_bias=2"]
-    done = pgsum("evaluate", *options, *changes, "--threads", "1")
-    html = (here / "report.html").read_text(encoding="utf-8")
-    (said,) = re.findall(r"Settings of the search.*?</p>", html, re.DOTALL)
-    assert re.findall("<code>(.*?)</code>", said) == [
-        "decode.beam_size=3",
-        "decode.max_tokens=6",
-        "decode.faithful=true",
-        "decode.copy_bias=2.0",
-    ]
-    (words,) = [line.split() for line in done.out.splitlines() if line.startswith("words  ")]
-    cells = "".join(f"<td>{cell}</td>" for cell in words[1:])
-    assert f'<th scope="row" dir="auto">words</th>{cells}' in html
-    pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--report", "report.html")
-    assert "Settings of the search" not in (here / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_report_of_predictions_explains_none(pgsum, here):
-    pgsum("evaluate", "pairs.jsonl", "--predictions", "mine.jsonl", "--report", "report.html")
-    content = report_data(here / "report.html")
-    assert [row[1] for row in content["rows"]] == ["The cat sat.", "A dog ate."]
-    assert content["explained"] == []
-    html = (here / "report.html").read_text(encoding="utf-8")
-    assert all(f">{name}</th>" in html for name in BASELINES)
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("report.pdf", "name a file that ends in .html\n"),
-        ("no/report.html", "--report cannot be written: its folder is not there."),
-    ],
-)
-def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(pgsum, target, message):
-    done = pgsum("evaluate", "missing.jsonl", "--report", target)
-    assert done.code == 2
-    assert message in done.err
-
-
-def report_data(path):
-    (data,) = re.findall(
-        r'<script type="application/json" id="data">(.*)</script>', path.read_text(encoding="utf-8")
-    )
-    return json.loads(data)

@@ -6,12 +6,12 @@ tokens and ids. Knows no model, and shows nothing.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from pgsum.baselines.lead import lead
 from pgsum.config import Config, DataConfig, TextConfig
 from pgsum.data.columns import Columns
 from pgsum.data.prepare import Prepared, prepare
-from pgsum.data.records import Pair, is_blank
+from pgsum.data.records import Pair, Repeats, is_blank
 from pgsum.data.rows import BadRow
-from pgsum.data.sources import SPLITS, Corpus, Unsorted, open_corpus, open_unsorted
+from pgsum.data.sources import Corpus, Unsorted, open_corpus, open_unsorted
+from pgsum.data.splits import SPLITS
 from pgsum.errors import DataError
 from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
-from pgsum.parallel import map_in_processes
+from pgsum.parallel import chunks_in_processes
 from pgsum.text.tokenize import tokenize
 from pgsum.text.vocab import EOS_ID, UNK_ID
 
@@ -181,8 +182,8 @@ def check(config: Config, *, progress: Progress = _ignore) -> Check:
 
 def _count_rows(unsorted: Unsorted) -> Rows:
     bad: Counter[str] = Counter()
-    ids: set[str] = set()
-    rows = empty_documents = empty_summaries = several = repeated = 0
+    ids = Repeats()
+    rows = empty_documents = empty_summaries = several = 0
     for record in unsorted.records:
         rows += 1
         if isinstance(record, BadRow):
@@ -192,7 +193,6 @@ def _count_rows(unsorted: Unsorted) -> Rows:
         empty_documents += is_blank(pair.document)
         empty_summaries += any(map(is_blank, pair.references))
         several += len(pair.references) > 1
-        repeated += pair.id in ids
         ids.add(pair.id)
     return Rows(
         rows,
@@ -200,7 +200,7 @@ def _count_rows(unsorted: Unsorted) -> Rows:
         empty_documents,
         empty_summaries,
         several,
-        repeated,
+        ids.count(),
         unsorted.tally.columns,
     )
 
@@ -222,7 +222,7 @@ def _open(data: DataConfig, progress: Progress) -> tuple[Corpus | None, DataErro
 
 def _examine_splits(corpus: Corpus, config: Config, progress: Progress) -> dict[str, Pairs]:
     found: dict[str, Pairs] = {}
-    earlier: dict[str, set[bytes]] = {}
+    earlier: dict[str, Table] = {}
     for split in SPLITS:
         pairs: Dataset | None = getattr(corpus, split)
         if pairs is None:
@@ -231,7 +231,7 @@ def _examine_splits(corpus: Corpus, config: Config, progress: Progress) -> dict[
         def report(done: int, total: int, split: str = split) -> None:
             progress(f"looking at {split} pairs", done, total)
 
-        facts = map_in_processes(
+        tables = chunks_in_processes(
             _Examiner(pairs),
             range(len(pairs)),
             chunk=_CHUNK,
@@ -239,22 +239,26 @@ def _examine_splits(corpus: Corpus, config: Config, progress: Progress) -> dict[
             workers=config.data.workers,
             progress=report,
         )
+        facts = np.concatenate(list(tables))
         found[split] = _sum_up(facts, earlier, config.text)
-        earlier[split] = {fact.document for fact in facts}
+        earlier[split] = np.unique(facts["document"])
     return found
 
 
-class _Facts(NamedTuple):
-    """What there is to know of one pair."""
+Table = np.ndarray[tuple[int], np.dtype[Any]]
 
-    document: bytes
-    """A digest that knows neither case nor blanks."""
-    document_words: int
-    summary_words: int
-    document_tokens: int
-    summary_tokens: int
-    same: bool
-    oddities: tuple[str, ...]
+# What there is to know of a pair, in 26 bytes: of a million pairs it is held at once.
+_FACTS = np.dtype(
+    [
+        ("document", np.uint64),  # a digest that knows neither case nor blanks
+        ("document_words", np.int32),
+        ("summary_words", np.int32),
+        ("document_tokens", np.int32),
+        ("summary_tokens", np.int32),
+        ("same", np.bool_),
+        ("oddities", np.uint8),  # a bit for each of `ODDITIES`
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -263,90 +267,87 @@ class _Examiner:
 
     pairs: "Dataset"
 
-    def __call__(self, indices: Sequence[int]) -> list[_Facts]:
+    def __call__(self, indices: Sequence[int]) -> Table:
         rows = self.pairs[indices[0] : indices[-1] + 1]
-        return [
+        facts = [
             _facts(document, references[0])
             for document, references in zip(rows["document"], rows["references"], strict=True)
         ]
+        return np.array(facts, _FACTS)
 
 
-def _facts(document: str, summary: str) -> _Facts:
+def _facts(document: str, summary: str) -> tuple[int, ...]:
     document_words, summary_words = document.split(), summary.split()
     plain = " ".join(document_words).casefold()
-    return _Facts(
-        document=blake2b(plain.encode(), digest_size=16).digest(),
-        document_words=len(document_words),
-        summary_words=len(summary_words),
-        document_tokens=len(tokenize(document)),
-        summary_tokens=len(tokenize(summary)),
-        same=plain == " ".join(summary_words).casefold(),
-        oddities=tuple(
-            name
-            for name, oddity in ODDITIES.items()
+    return (
+        int.from_bytes(blake2b(plain.encode(), digest_size=8).digest()),
+        len(document_words),
+        len(summary_words),
+        len(tokenize(document)),
+        len(tokenize(summary)),
+        plain == " ".join(summary_words).casefold(),
+        sum(
+            1 << bit
+            for bit, oddity in enumerate(ODDITIES.values())
             if oddity.search(document) or oddity.search(summary)
         ),
     )
 
 
-def _sum_up(facts: Sequence[_Facts], earlier: Mapping[str, set[bytes]], text: TextConfig) -> Pairs:
-    oddities = Counter(name for fact in facts for name in fact.oddities)
+def _sum_up(facts: Table, earlier: Mapping[str, Table], text: TextConfig) -> Pairs:
+    documents = facts["document"]
+    document_tokens, summary_tokens = facts["document_tokens"], facts["summary_tokens"]
     return Pairs(
         pairs=len(facts),
-        document_words=_spread(fact.document_words for fact in facts),
-        summary_words=_spread(fact.summary_words for fact in facts),
-        document_tokens=_spread(fact.document_tokens for fact in facts),
-        summary_tokens=_spread(fact.summary_tokens for fact in facts),
-        cut_documents=sum(fact.document_tokens > text.max_source_tokens for fact in facts),
-        cut_summaries=sum(fact.summary_tokens > text.max_target_tokens for fact in facts),
-        repeated_documents=len(facts) - len({fact.document for fact in facts}),
-        leaked={
-            split: sum(fact.document in documents for fact in facts)
-            for split, documents in earlier.items()
+        document_words=_spread(facts["document_words"]),
+        summary_words=_spread(facts["summary_words"]),
+        document_tokens=_spread(document_tokens),
+        summary_tokens=_spread(summary_tokens),
+        cut_documents=_number(document_tokens > text.max_source_tokens),
+        cut_summaries=_number(summary_tokens > text.max_target_tokens),
+        repeated_documents=len(facts) - len(np.unique(documents)),
+        leaked={split: _number(np.isin(documents, others)) for split, others in earlier.items()},
+        summary_is_document=_number(facts["same"]),
+        summary_is_longer=_number(summary_tokens > document_tokens),
+        oddities={
+            name: _number(facts["oddities"] & (1 << bit)) for bit, name in enumerate(ODDITIES)
         },
-        summary_is_document=sum(fact.same for fact in facts),
-        summary_is_longer=sum(fact.summary_tokens > fact.document_tokens for fact in facts),
-        oddities={name: oddities[name] for name in ODDITIES},
     )
 
 
-def _spread(numbers: Iterable[int]) -> Spread:
+def _number(which: Table) -> int:
+    return int(np.count_nonzero(which))
+
+
+def _spread(numbers: Table) -> Spread:
     shares = (0.05, 0.5, 0.95, 1)
-    found = np.quantile(np.fromiter(numbers, int), shares, method="inverted_cdf")
-    return Spread(*map(int, found))
-
-
-Ids = np.ndarray[tuple[int], np.dtype[np.int64]]
+    return Spread(*map(int, np.quantile(numbers, shares, method="inverted_cdf")))
 
 
 def _words_by_split(prepared: Prepared) -> dict[str, Words]:
-    def of_column(name: str) -> Ids:
-        chunks = prepared.train.data.column(name).chunks
-        return np.concatenate([chunk.flatten().to_numpy() for chunk in chunks])
+    def columns(name: str) -> Iterator[Table]:  # a batch at a time, not all tokens there are
+        for chunk in prepared.train.data.column(name).chunks:
+            yield chunk.flatten().to_numpy()
 
     examples, vocab = prepared.validation_examples, len(prepared.vocab)
     sources = (example.source.source_ids for example in examples)
     targets = (example.target_extended_ids for example in examples)
     return {
-        "train": _count_words(of_column("source_ids"), of_column("target_extended_ids"), vocab),
-        "validation": _count_words(_joined(sources), _joined(targets), vocab),
+        "train": _count_words(columns("source_ids"), columns("target_extended_ids"), vocab),
+        "validation": _count_words(map(np.array, sources), map(np.array, targets), vocab),
     }
 
 
-def _joined(several: Iterable[Sequence[int]]) -> Ids:
-    return np.fromiter(chain.from_iterable(several), np.int64)
-
-
-def _count_words(source: Ids, target: Ids, vocab: int) -> Words:
-    target = target[target != EOS_ID]
-    copyable = int((target >= vocab).sum())
-    return Words(
-        document_tokens=len(source),
-        document_oovs=int((source == UNK_ID).sum()),
-        summary_tokens=len(target),
-        summary_oovs=int((target == UNK_ID).sum()) + copyable,
-        copyable_oovs=copyable,
-    )
+def _count_words(sources: Iterable[Table], targets: Iterable[Table], vocab: int) -> Words:
+    document_tokens = document_oovs = summary_tokens = unknown = copyable = 0
+    for source in sources:
+        document_tokens += len(source)
+        document_oovs += _number(source == UNK_ID)
+    for target in targets:
+        summary_tokens += _number(target != EOS_ID)
+        unknown += _number(target == UNK_ID)
+        copyable += _number(target >= vocab)
+    return Words(document_tokens, document_oovs, summary_tokens, unknown + copyable, copyable)
 
 
 def _score_leads(pairs: Sequence[Pair]) -> Lead:

@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import chain
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import Lock, Thread
@@ -20,6 +21,7 @@ from pgsum.errors import PgsumError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Made = TypeVar("Made")
 
 _at_work = Lock()
 """Of a process of several: held while it computes, not while it waits or sends."""
@@ -34,36 +36,51 @@ def map_in_processes(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
+    """What `function` makes of `items`, one result for each; otherwise as `chunks_in_processes`."""
+    chunks = chunks_in_processes(
+        function, items, chunk=chunk, at_most=at_most, workers=workers, progress=progress
+    )
+    with closing(chunks) as made:
+        return list(chain.from_iterable(made))
+
+
+def chunks_in_processes(
+    function: Callable[[Sequence[Item]], Made],
+    items: Sequence[Item],
+    *,
+    chunk: int,
+    at_most: int,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Generator[Made, None, None]:
     """What `function` makes of `items`, given `chunk` of them at a time; in their order.
 
     `workers` is as many processes as there are cores where not given, but never more than
     `at_most`: one or none of them is this one. `progress` is called now and then with the items
     done and their number. Raises PgsumError where a process dies. However this ends, be it by
-    Ctrl-C, the other processes end with it at once.
+    Ctrl-C or by being closed, the other processes end with it at once.
     """
     workers = max(1, min(workers or os.cpu_count() or 1, at_most))
-    results: list[Result] = []
     chunks = [items[first : first + chunk] for first in range(0, len(items), chunk)]
+    done = 0
     try:
         with closing(_mapped(function, chunks, workers)) as mapped:
-            for made in mapped:
-                results += made
+            for given, made in zip(chunks, mapped, strict=True):
+                yield made
+                done += len(given)
                 if progress:
-                    progress(len(results), len(items))
+                    progress(done, len(items))
     except BrokenProcessPool as error:
         raise PgsumError(
-            f"A process died after {len(results):,} of {len(items):,} were done; it may have run "
-            "out of memory.",
+            f"A process died after {done:,} of {len(items):,} were done; it may have run out of "
+            "memory.",
             hint="free some, or use one process",
         ) from error
-    return results
 
 
 def _mapped(
-    function: Callable[[Sequence[Item]], Sequence[Result]],
-    chunks: Sequence[Sequence[Item]],
-    workers: int,
-) -> Generator[Sequence[Result], None, None]:
+    function: Callable[[Sequence[Item]], Made], chunks: Sequence[Sequence[Item]], workers: int
+) -> Generator[Made, None, None]:
     if workers == 1:
         yield from map(function, chunks)
         return
@@ -94,9 +111,7 @@ def _ctrl_c_is_not_theirs() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(
-    function: Callable[[Sequence[Item]], Sequence[Result]], items: Sequence[Item]
-) -> Sequence[Result]:
+def _work(function: Callable[[Sequence[Item]], Made], items: Sequence[Item]) -> Made:
     with _at_work:
         return function(items)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgsum.errors import PgsumError
-from pgsum.parallel import map_in_processes
+from pgsum.parallel import chunks_in_processes, map_in_processes
 
 
 def doubled(items):
@@ -34,6 +34,25 @@ def test_results_come_in_order_with_their_progress(workers):
     assert steps == [(3, 7), (6, 7), (7, 7)]
 
 
+def total(items):
+    return sum(items)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_chunk_may_become_one_thing(workers):
+    steps = []
+    found = chunks_in_processes(
+        total,
+        range(7),
+        chunk=3,
+        at_most=2,
+        workers=workers,
+        progress=lambda *step: steps.append(step),
+    )
+    assert list(found) == [3, 12, 6]
+    assert steps == [(3, 7), (6, 7), (7, 7)]
+
+
 def test_what_does_not_pay_stays_in_this_process():
     here = []
     map_in_processes(lambda items: here.append(os.getpid()) or items, [1], chunk=1, at_most=0)
@@ -48,7 +67,7 @@ def test_a_process_that_dies_is_an_error_with_what_was_done():
 SLOW = """
 import os, sys, time
 from pathlib import Path
-from pgsum.parallel import map_in_processes
+from pgsum.parallel import chunks_in_processes, map_in_processes
 
 def slow(items):
     Path(sys.argv[1], str(os.getpid())).touch()

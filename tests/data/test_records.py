@@ -11,6 +11,7 @@ from pgsum.data.records import (
     Pair,
     Reading,
     Record,
+    Repeats,
     Tally,
     for_evaluation,
     for_summarizing,
@@ -38,6 +39,14 @@ def record(document: str, *references: str, number: int = 1, id: str = "a") -> R
 
 
 # --- values ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(max_size=2)))
+def test_repeats_are_counted_as_a_set_would_count_them(texts):
+    repeats = Repeats()
+    for text in texts:
+        repeats.add(text)
+    assert repeats.count() == len(texts) - len({*texts})
 
 
 def test_row_becomes_a_pair_with_its_place():

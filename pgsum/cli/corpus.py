@@ -1,5 +1,6 @@
 """What DATA on a command line means: a file, a folder, a corpus or a data set, as settings."""
 
+import os.path
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,7 +22,7 @@ def split_arguments(arguments: list[str]) -> tuple[str | None, list[str]]:
     if not arguments:
         return None, []
     first, *others = arguments
-    if Path(first).exists():
+    if os.path.lexists(first):  # false for what can be no name
         return first, others
     if _ASSIGNMENT.match(first) or first in all_settings():
         return None, arguments
@@ -34,9 +35,9 @@ def corpus_overrides(data: str, *, split: str) -> list[str]:
     Raises DataError where there is no such thing here, and it cannot be meant for the hub.
     """
     path = Path(data)
-    if path.is_dir():
+    if os.path.isdir(path):
         return ["data.name=files", f"data.root={data}"]
-    if path.exists():
+    if os.path.lexists(path):
         return ["data.name=files", f"data.{split}={data}"]
     built_in = [name for name in group_options("data") if name not in ("files", "hub")]
     if data in built_in:

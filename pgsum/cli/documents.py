@@ -1,6 +1,7 @@
 """The documents that a command line names: files, quoted globs, standard input; checked first."""
 
 import glob
+import os.path
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -68,7 +69,7 @@ def expand(names: Sequence[str]) -> list[str]:
     """The files meant; a name that holds `*`, `?` or `[` and is no file is a pattern."""
     files: list[str] = []
     for name in names:
-        if name == STDIN or Path(name).exists() or not glob.has_magic(name):
+        if name == STDIN or os.path.lexists(name) or not glob.has_magic(name):
             files.append(name)
             continue
         matches = sorted(glob.glob(name, recursive=True))

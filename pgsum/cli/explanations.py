@@ -1,5 +1,6 @@
 """What `--explain` makes of summaries: a page, a picture, data, or a drawing for the terminal."""
 
+import os
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 OPTION = "--explain"
 _TERMINAL = "-"
 _ENDINGS = (".html", ".svg", ".json")
+_MOST_NAME_BYTES = 240
+"""File systems take 255; a file is written under a longer name until it is whole."""
 _HINT = "name a file that ends in .html, .svg or .json, or - for the terminal"
 
 
@@ -104,17 +107,24 @@ def check_target(
         raise ConfigError(
             f"{option} is {str(path)!r}: its ending does not say what to make.", hint=hint
         )
-    reason = None
-    if path.is_dir():
-        reason = "it is a folder"
-    elif not path.parent.is_dir():
-        reason = "its folder is not there"
-    elif path.resolve() in {Path(name).resolve() for name in inputs}:
-        reason = "it is to be read"
-    if reason:
+    if reason := _obstacle(path, inputs):
         raise ConfigError(
             f"{option} cannot be written: {reason}.", where=str(path), hint="name another file"
         )
+
+
+def _obstacle(path: Path, inputs: Sequence[str]) -> str | None:
+    if len(os.fsencode(path.name)) > _MOST_NAME_BYTES:
+        return "its name is too long"
+    if os.path.isdir(path):
+        return "it is a folder"
+    if not os.path.isdir(path.parent):
+        return "its folder is not there"
+    if not os.access(path.parent, os.W_OK):
+        return "its folder cannot be written to"
+    if os.path.realpath(path) in map(os.path.realpath, inputs):
+        return "it is to be read"
+    return None
 
 
 def _check_matplotlib(path: Path) -> None:

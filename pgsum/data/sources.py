@@ -5,6 +5,7 @@ Knows which reader takes what a split is, and what is held out. Knows no file fo
 
 import hashlib
 import json
+import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -289,7 +290,7 @@ def _records(
     if isinstance(place, HubSplit):
         files = place.fetch()
         return files, read_files(files, reading, tally)
-    if place.is_dir():
+    if os.path.isdir(place):  # false, too, where it cannot be looked at
         if parts := [path for path in list_folder(place) if format_of(path) == PARQUET]:
             return parts, read_files(parts, reading, tally)
         pairs = text_pairs(place)

@@ -166,6 +166,7 @@ def curves_page(metrics: Sequence[Line], *, name: str, metric: str) -> str:
         styles=["curves.css"],
         scripts=["curves.js"],
         data=[[curve.said for curve in chart.curves] for chart in charts],
+        title=f"{name}: curves",
         name=name,
         width=_WIDTH,
         height=_HEIGHT,

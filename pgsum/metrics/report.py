@@ -113,6 +113,8 @@ def captions(systems: Figures) -> list[str]:
     said = []
     if "oracle" in systems:
         said.append("oracle chooses sentences by looking at the references: a bound, no system.")
+    if "document" in systems:
+        said.append("document is each document whole, as if nothing had been summarized.")
     return [
         *said,
         "ROUGE and the proxies count shared words: overlap, neither truth nor style. Intervals say "

@@ -70,7 +70,10 @@ def test_measures_stand_beside_those_of_the_references_as_far_as_there_are_any()
 
 def test_captions_say_what_figures_are_not():
     assert len(captions(SYSTEMS)) == 1
-    assert "oracle" in captions({**SYSTEMS, "oracle": SYSTEMS["[b]lead-3"]})[0]
+    baselines = dict.fromkeys(("oracle", "document"), SYSTEMS["[b]lead-3"])
+    bound, whole, _ = captions({**SYSTEMS, **baselines})
+    assert bound.startswith("oracle chooses sentences by looking at the references")
+    assert whole == "document is each document whole, as if nothing had been summarized."
 
 
 def test_rows_give_f1_with_its_interval():

@@ -17,6 +17,7 @@ import numpy as np
 from pgsum.errors import DataError
 from pgsum.evaluation import some
 from pgsum.fields import Fields
+from pgsum.metrics.bootstrap import Figure
 from pgsum.metrics.comparison import Comparison, ScoresOfSystem, compare
 from pgsum.metrics.measures import Average, averages
 from pgsum.metrics.report import measures_content
@@ -77,8 +78,9 @@ def read_evaluation(folder: Path) -> Evaluated:
     lines = list(_lines(folder / "predictions.jsonl"))
     system = lines[0].system
     scores = {metric: np.array([line.scores[metric] for line in lines]) for metric in METRICS}
-    figures = metrics.inner("systems").inner(system)
-    means = {metric: figures.inner(metric).of("f", float) for metric in METRICS}
+    systems = metrics.inner("systems")
+    # The one asked for must be there, and the others be whole.
+    means = {name: _means(systems.inner(name)) for name in (system, *systems.values)}[system]
     examples = metrics.of("n", int)
     measured = {
         "summaries": averages([line.measured.summary for line in lines]),
@@ -102,6 +104,15 @@ def read_evaluation(folder: Path) -> Evaluated:
         scores,
         measured,
     )
+
+
+def _means(by_metric: Fields) -> dict[str, float]:
+    """F1; what stands beside it is only looked at."""
+    figures = {
+        metric: Figure(*(by_metric.inner(metric).of(part, float) for part in Figure._fields))
+        for metric in METRICS
+    }
+    return {metric: figure.f for metric, figure in figures.items()}
 
 
 def _refuse_unlike(first: Evaluated, other: Evaluated) -> None:

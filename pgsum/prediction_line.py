@@ -16,7 +16,7 @@ from pgsum.fields import Fields, is_number
 from pgsum.metrics.copying import Ratio
 from pgsum.metrics.measures import Measures
 from pgsum.metrics.report import points
-from pgsum.metrics.rouge import METRICS, Scores
+from pgsum.metrics.rouge import METRICS, Score, Scores
 from pgsum.systems import Trace
 
 
@@ -95,11 +95,17 @@ def read_line(values: Mapping[str, Any], *, where: str, hint: str) -> Prediction
         system=line.of("system", str),
         prediction=prediction,
         references=references,
-        scores={metric: line.inner(metric).of("f", float) for metric in METRICS},
+        scores={metric: _f1(line.inner(metric)) for metric in METRICS},
         measured=_measured(line),
         trace=None if line.optional("model", dict) is None else _trace(line.inner("model")),
         baselines={name: baselines.of(name, str) for name in baselines.values},
     )
+
+
+def _f1(score: Fields) -> float:
+    """Precision and recall are only looked at."""
+    *_, f = (score.of(part, float) for part in Score._fields)
+    return f
 
 
 def _measured(line: Fields) -> Measured:

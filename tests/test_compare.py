@@ -8,6 +8,8 @@ from pgsum.compare import compare_runs, read_evaluation
 from pgsum.data.records import Pair
 from pgsum.errors import DataError
 from pgsum.evaluation import evaluate
+from pgsum.metrics.bootstrap import Figure
+from pgsum.metrics.rouge import METRICS
 from pgsum.results import write_evaluation
 from pgsum.systems import recorded
 
@@ -178,6 +180,11 @@ MODEL = {
 }
 
 
+SCORE = {"p": 100.0, "r": 100.0, "f": 100.0}
+FIGURE = dict.fromkeys(Figure._fields, 100.0)
+WHOLE = dict.fromkeys(METRICS, FIGURE)
+
+
 def test_what_a_model_told_is_read(tmp_path):
     assert read_evaluation(damaged(run(tmp_path / "a"), model=MODEL)).system == "sut"
 
@@ -191,11 +198,12 @@ def test_what_a_model_told_is_read(tmp_path):
         ({"prediction": ["x"]}, r'prediction is \["x"\]; it must be text'),
         ({"references": []}, r"references is \[\]; it must be a list of texts"),
         ({"references": ["x", 1]}, r"references is .*; it must be a list of texts"),
-        ({"rouge2": {"f": float("nan")}}, r"rouge2\.f is NaN; it must be a number"),
-        ({"rouge2": {"f": "1.0"}}, r'rouge2\.f is "1\.0"; it must be a number'),
-        ({"rouge2": {"f": True}}, r"rouge2\.f is true; it must be a number"),
-        ({"rouge2": {"f": 10**400}}, r"rouge2\.f is 10{39}\.\.\.; it must be a number"),
-        ({"rouge2": {}}, r"The field rouge2\.f is missing"),
+        ({"rouge2": SCORE | {"f": float("nan")}}, r"rouge2\.f is NaN; it must be a number"),
+        ({"rouge2": SCORE | {"f": "1.0"}}, r'rouge2\.f is "1\.0"; it must be a number'),
+        ({"rouge2": SCORE | {"f": True}}, r"rouge2\.f is true; it must be a number"),
+        ({"rouge2": SCORE | {"f": 10**400}}, r"rouge2\.f is 10{39}\.\.\.; it must be a number"),
+        ({"rouge2": SCORE | {"r": []}}, r"rouge2\.r is \[\]; it must be a number"),
+        ({"rouge2": {}}, r"The field rouge2\.p is missing"),
         ({"rouge2": 5}, "rouge2 is 5; it must be an object"),
         ({"measured": {"summary": {"words": [float("nan"), 1]}}}, r"summary\.words is \[NaN, 1\]"),
         ({"measured": {"summary": {"words": [-1, 1]}}}, "it must be a pair of numbers, none"),
@@ -227,6 +235,11 @@ def test_a_damaged_line_is_refused_by_file_line_and_field(tmp_path, damage, mess
         ({"n": "7"}, 'n is "7"; it must be a whole number'),
         ({"systems": {"sut": {}}}, r"systems\.sut\.rouge1 is missing"),
         ({"systems": {}}, r"systems\.sut is missing"),
+        ({"systems": {"sut": WHOLE, "lead-1": 5}}, r"systems\.lead-1 is 5; it must be an object"),
+        (
+            {"systems": {"sut": WHOLE | {"rougeL": FIGURE | {"p_low": "1"}}}},
+            r'systems\.sut\.rougeL\.p_low is "1"; it must be a number',
+        ),
         ({"measures": []}, r"measures is \[\]; it must be an object"),
     ],
 )

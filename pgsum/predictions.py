@@ -19,6 +19,7 @@ from pgsum.evaluation import Measured, document_digest, some
 from pgsum.prediction_line import PredictionLine, read_line
 from pgsum.systems import Written, own_name
 
+_PREDICTION, _REFERENCES = "prediction", "references"
 _OPTIONS = OptionNames(
     document_column="--prediction-column ",
     summary_column="--reference-column ",
@@ -61,7 +62,7 @@ def read_predictions(
     first row's `system` says, else what the prediction's column is called; where a baseline has
     that name, `(predictions)` follows.
     """
-    column = prediction_column or "prediction"
+    column = prediction_column or _PREDICTION
     reading = Reading(
         # To the reader, a prediction is the text that references belong to.
         wanted="references" if references else "documents",
@@ -76,13 +77,13 @@ def read_predictions(
     if not read:
         raise DataError("The file holds no prediction.", where=str(path))
     system = rows[0].values.get("system") if isinstance(rows[0], Row) else None
-    is_ours = prediction_column is None and reference_column is None
+    may_be_ours = column == _PREDICTION and reference_column in (None, _REFERENCES)
     known = [
-        _known(row) if is_ours and isinstance(row, Row) else None
+        _known(row) if may_be_ours and isinstance(row, Row) else None
         for row, record in zip(rows, records, strict=True)
         if isinstance(record, Record)
     ]
-    name = system if isinstance(system, str) and prediction_column is None else column
+    name = system if isinstance(system, str) and column == _PREDICTION else column
     return Predictions(
         # What pgsum wrote as a baseline's is that.
         name=name if known[0] else own_name(name, "predictions"),

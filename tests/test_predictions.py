@@ -143,6 +143,14 @@ def test_of_our_own_file_all_that_was_known_comes_back(tmp_path):
     assert read.measured[1].references["words"] == (3, 2)
 
 
+def test_columns_that_are_named_as_they_are_anyway_change_nothing(tmp_path):
+    path = ours(tmp_path / "p.jsonl")
+    named = read_predictions(
+        path, references=True, prediction_column="prediction", reference_column="references"
+    )
+    assert named == read_predictions(path, references=True)
+
+
 def change(path, **new):
     first, *others = path.read_text(encoding="utf-8").splitlines(keepends=True)
     row = {**json.loads(first), **new}
@@ -159,9 +167,7 @@ def test_a_text_that_was_changed_after_it_was_measured_is_an_error(tmp_path, cha
 
 def test_a_line_of_ours_that_is_damaged_is_an_error(tmp_path):
     path = change(ours(tmp_path / "p.jsonl"), measured=3)
-    with pytest.raises(
-        DataError, match=r"measured is 3; it must be an object; at .*:1; evaluate"
-    ):
+    with pytest.raises(DataError, match=r"measured is 3; it must be an object; at .*:1; evaluate"):
         read_predictions(path, references=False)
 
 

@@ -100,7 +100,7 @@ def read_table(text: Iterator[str], *, name: str, delimiter: str) -> Iterator[Ro
             yield BadRow(
                 number,
                 where,
-                f"The quotes are not as they should be: {error}.",
+                f"The quotes are not as they should be: {visible(str(error))}.",
                 'write a quote inside a field as "", and quote the whole field',
             )
             continue

@@ -276,6 +276,7 @@ def test_cache_lies_where_the_environment_says(tmp_path, monkeypatch, environmen
     assert cached("key", ["train"], read, Tally("f")).folder == tmp_path / expected / "key"
 
 
+@pytest.mark.fault(44)
 def test_cache_that_cannot_be_written_is_replaced_by_a_temporary_one_with_a_note(
     tmp_path, monkeypatch
 ):
@@ -289,6 +290,7 @@ def test_cache_that_cannot_be_written_is_replaced_by_a_temporary_one_with_a_note
     assert "cannot be written: the corpus is read anew each time" in entry.notes[0]
 
 
+@pytest.mark.fault(44)
 def test_home_that_nobody_knows_is_no_error(tmp_path, monkeypatch):
     def unknown():
         raise RuntimeError("Could not determine home directory.")

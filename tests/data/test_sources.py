@@ -126,6 +126,7 @@ def test_folder_without_the_split_says_what_to_call_it(tmp_path):
         open_split(config(root=str(tmp_path)), "test")
 
 
+@pytest.mark.fault(30)
 def test_missing_folder_and_missing_file_are_said_to_be_missing(tmp_path):
     with pytest.raises(DataError, match=r"no such folder; at .*nowhere"):
         open_corpus(config(root=str(tmp_path / "nowhere")))

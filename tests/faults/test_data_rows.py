@@ -248,6 +248,62 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path, monkeypatch, suffix):
         list(read_documents(path))
 
 
+# --- 31 and 43: names -----------------------------------------------------------------------------
+
+
+@pytest.mark.fault(31)
+@pytest.mark.parametrize("id_", ["../../x", "/tmp/x", "..", "a/b", "a\0b", "x" * 300])
+def test_no_file_is_named_after_an_id(pgsum, tmp_path, monkeypatch, id_):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    row = {"id": id_, "prediction": "a cat", "references": ["a cat sat"], "system": id_}
+    Path("p.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    before = {path for path in tmp_path.rglob("*") if "cache" not in path.parts}
+    done = pgsum("evaluate", "--predictions", "p.jsonl", "--out", "out", "--report", "r.html")
+    assert done.code == 0, done.err
+    made = {path for path in tmp_path.rglob("*") if "cache" not in path.parts} - before
+    here = tmp_path / "here"
+    assert made == {here / "r.html", here / "out", *(here / "out").iterdir()}
+    assert {path.name for path in (here / "out").iterdir()} <= {
+        "metrics.json",
+        "predictions.jsonl",
+        "run.json",
+    }
+
+
+@pytest.mark.fault(31)
+@pytest.mark.parametrize("name", ["../x", "a/b", "/tmp/x", "..", "a\\b"])
+def test_a_run_is_not_called_like_a_path(pgsum, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    done = pgsum("train", str(write_file(tmp_path, SOUND, ".jsonl")), f"name={name}")
+    assert (done.code, "a folder is called after it" in done.err) == (2, True)
+
+
+@pytest.mark.fault(43)
+@pytest.mark.parametrize("verb", ["check", "train", "evaluate"])
+def test_offline_a_data_set_of_the_hub_is_refused_in_three_lines(pgsum, monkeypatch, verb):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    options = ["--system", "lead-1"] if verb == "evaluate" else []
+    done = pgsum(verb, "owner/news:default@test", *options)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.splitlines()[-3:] == [
+        "error: HF_HUB_OFFLINE is set, and the hub is not asked.",
+        "  --> owner/news",
+        "hint: offline: give a local path",
+    ]
+
+
+@pytest.mark.fault(43)
+def test_a_path_that_is_not_there_is_not_asked_for_elsewhere(pgsum, monkeypatch):
+    def never(self, *arguments, **options):
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", never)
+    done = pgsum("check", "./nosuch")
+    assert done.code == 3
+    assert "There is no file, no folder and no corpus called './nosuch'" in done.err
+
+
 # --- what general loaders do to files -------------------------------------------------------------
 
 

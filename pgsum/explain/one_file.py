@@ -7,6 +7,7 @@ they are given, and scripts read their data as JSON. Knows templates; knows noth
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pgsum.data.files import write_whole
 from pgsum.errors import ConfigError
 
 _HERE = Path(__file__).parent
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def render(
@@ -51,8 +53,12 @@ def render(
 
 
 def json_for_script(data: object) -> Markup:
-    """JSON that no text in it can end the script element with, nor begin a comment in."""
+    """JSON that no text in it can end the script element with, nor begin a comment in.
+
+    What turns the writing around is spelt out, since a reader would not see it.
+    """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _TURNING.sub(lambda match: rf"\\u{ord(match[0]):04x}", text)
     return Markup(text.replace("<", "\\u003c"))
 
 

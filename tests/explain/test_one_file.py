@@ -20,6 +20,11 @@ def test_json_in_a_script_says_the_same_and_has_no_markup(text):
     assert json.loads(written) == {text: [text, 1.5, None]}
 
 
+@pytest.mark.fault(13)
+def test_what_turns_the_writing_around_is_spelt_out():
+    assert json.loads(json_for_script("a\u202eb\u2066c")) == "a\\u202eb\\u2066c"
+
+
 def test_no_number_that_json_lacks_gets_into_a_page():
     with pytest.raises(ValueError, match="not JSON compliant"):
         json_for_script(float("nan"))

@@ -4,11 +4,9 @@ import json
 import os
 import pickle
 import random
-import resource
 import shutil
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,28 +14,13 @@ from typing import Any
 import pytest
 import safetensors.torch
 import torch
+from reference.memory import little_memory
 from torch import Tensor
 
 from pgsum.bundle import FILES, sha256
 
 ROOM = 256 * 2**20
 """Bytes that a command may take to find out that a model is none."""
-
-
-@contextmanager
-def little_memory() -> Iterator[None]:
-    """Whoever asks for much more than this process has already gets MemoryError."""
-    memory = Path("/proc/self/statm")
-    if not memory.exists():
-        yield
-        return
-    has = int(memory.read_text().split()[0]) * resource.getpagesize()
-    usual = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (has + ROOM, usual[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, usual)
 
 
 @pytest.fixture
@@ -53,7 +36,7 @@ def refuse(pgsum) -> Callable[..., None]:
     """`refuse(path, words)` asks for a summary by the model at `path`, which must say `words`."""
 
     def refuse(path: Path | str, words: str) -> None:
-        with little_memory():
+        with little_memory(ROOM):
             done = pgsum("summarize", "--threads", "1", "--quiet", "--model", path, "a.txt")
         assert (done.code, done.out) == (4, ""), done.err
         sentence, place, hint = done.err.splitlines()

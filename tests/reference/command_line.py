@@ -48,11 +48,16 @@ def pgsum(
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with fresh weights: what it says means nothing, but it says something."""
+    return save_tiny_model(tmp_path_factory.mktemp("run") / "model")
+
+
+def save_tiny_model(folder: Path, *, max_source_tokens: int = 20) -> Path:
+    """The same model, which may read more."""
     texts = ["The cat sat on the mat near Oslo.", "A dog ran home, and the cat followed."]
     torch.manual_seed(2)
     config = Config(
         name="tiny",
-        text=TextConfig(vocab_size=30, min_count=1, max_source_tokens=20),
+        text=TextConfig(vocab_size=30, min_count=1, max_source_tokens=max_source_tokens),
         model=ModelConfig(embedding_size=6, hidden_size=5, dropout=0.0),
         decode=DecodeConfig(max_tokens=6, beam_size=3),
     )
@@ -63,6 +68,5 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for text in texts:
         counts.add(text, [])
     surface = counts.learned(vocab)
-    folder = tmp_path_factory.mktemp("run") / "model"
     save_bundle(Bundle(config, vocab, surface, network), folder, card="# tiny\n")
     return folder

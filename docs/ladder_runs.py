@@ -25,7 +25,7 @@ from pgsum.data.sources import Corpus, open_corpus
 from pgsum.errors import DataError
 from pgsum.evaluation import evaluate
 from pgsum.metrics.bootstrap import bootstrap_intervals
-from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
+from pgsum.metrics.copying import Ratio, duplicate_ngrams, oovs_produced
 from pgsum.results import write_evaluation
 from pgsum.systems import Baseline, recorded
 from pgsum.text.vocab import Vocab
@@ -228,7 +228,7 @@ def _figures(
 ) -> Figures:
     """Of what one system wrote; which words are outside the vocabulary is asked of `run`."""
     lowercase = run.config.text.lowercase
-    counts: dict[str, list[Share]] = {
+    counts: dict[str, list[Ratio]] = {
         "oovs": [
             oovs_produced(text, pair.references[0], run.vocab, lowercase=lowercase)
             for text, pair in zip(texts, pairs, strict=True)

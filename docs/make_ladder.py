@@ -37,7 +37,7 @@ from pgsum.data.records import Pair
 from pgsum.errors import PgsumError
 from pgsum.explain.content import Explained
 from pgsum.explain.heatmap import heatmap
-from pgsum.metrics.copying import Share, duplicate_ngrams, oovs_produced
+from pgsum.metrics.copying import Ratio, duplicate_ngrams, oovs_produced
 from pgsum.plain_yaml import written
 from pgsum.text.tokenize import tokenize
 
@@ -224,13 +224,13 @@ class Page:
         )
         return (
             f"Of the {words:,} words of the references {all_outside:,} "
-            f"({_percent(Share(all_outside, words))}) lie outside the vocabulary of "
-            f"{len(self.shared.vocab):,}. Of these, {_percent(Share(outside, all_outside))} stand "
+            f"({_percent(Ratio(all_outside, words))}) lie outside the vocabulary of "
+            f"{len(self.shared.vocab):,}. Of these, {_percent(Ratio(outside, all_outside))} stand "
             "in what is read of the document: no pointer can do better. References repeat "
             f"{_percent(repeated)} of their own words and {_percent(bigrams)} of their bigrams."
         )
 
-    def in_document(self, pair: Pair) -> Share:
+    def in_document(self, pair: Pair) -> Ratio:
         """Of the reference's words outside the vocabulary, those that can be copied."""
         text = self.shared.config.text
         read = tokenize(pair.document, max_tokens=text.max_source_tokens)
@@ -404,13 +404,13 @@ def _range(several: Sequence[Figures], measure: str) -> float:
     return float(np.ptp([figures[measure].figure for figures in several]))
 
 
-def _sum(shares: Iterable[Share]) -> Share:
-    found, total = zip(*shares, strict=True)
-    return Share(sum(found), sum(total))
+def _sum(ratios: Iterable[Ratio]) -> Ratio:
+    found, total = zip(*ratios, strict=True)
+    return Ratio(sum(found), sum(total))
 
 
-def _percent(share: Share) -> str:
-    return f"{100 * share.found / max(share.total, 1):.1f}%"
+def _percent(ratio: Ratio) -> str:
+    return f"{100 * ratio.found / max(ratio.total, 1):.1f}%"
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

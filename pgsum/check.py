@@ -137,7 +137,7 @@ class Check:
     """All that was found out; the later parts are missing where the corpus has no pair to train on.
 
     `problem` is why training would stop with these settings, where it would; `prepared` is what
-    training would begin with.
+    training would begin with. `notes` say in one sentence each what was left out.
     """
 
     name: str
@@ -150,6 +150,7 @@ class Check:
     lead: Lead | None = None
     prepared: Prepared | None = None
     problem: DataError | None = None
+    notes: tuple[str, ...] = ()
 
 
 def check(config: Config, *, progress: Progress = _ignore) -> Check:
@@ -167,7 +168,7 @@ def check(config: Config, *, progress: Progress = _ignore) -> Check:
             corpus, config.text, validation_pairs=_LEAD_PAIRS, workers=config.data.workers
         )
     except DataError as error:
-        return Check(corpus.name, rows, pairs, problem=error)
+        return Check(corpus.name, rows, pairs, problem=error, notes=corpus.notes)
     return Check(
         corpus.name,
         rows,
@@ -177,6 +178,7 @@ def check(config: Config, *, progress: Progress = _ignore) -> Check:
         _score_leads(prepared.validation),
         prepared,
         problem,
+        corpus.notes,
     )
 
 

@@ -43,8 +43,9 @@ def check(
 ) -> None:
     """Look a corpus over before training on it.
 
-    DATA is a file, a folder with train, validation and test files, or docstrings. What training
-    would stop at ends this, too, with exit code 3, once everything else has been told.
+    DATA is a file, a folder with train, validation and test files, docstrings, or a data set of the
+    Hugging Face hub: OWNER/NAME:CONFIG@SPLIT. What training would stop at ends this, too, with exit
+    code 3, once everything else has been told.
     """
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=json)
     data, settings = split_arguments([*([data] if data else []), *(settings or [])])
@@ -62,6 +63,8 @@ def check(
         if found.prepared is not None and not no_timing:
             report("timing steps of training", 0)
             pace = time_steps(config, found.prepared)
+    for note in found.notes:
+        console.note(note)
     if json:
         console.json_data(_as_object(found, pace))
     else:
@@ -77,6 +80,7 @@ def _as_object(found: "Check", pace: "Pace | None") -> dict[str, Any]:
         "corpus": found.name,
         "trainable": found.problem is None,
         "problem": _in_words(found.problem),
+        "notes": list(found.notes),
         "rows": {split: asdict(rows) for split, rows in found.rows.items()},
         "pairs": {split: asdict(pairs) for split, pairs in found.pairs.items()},
         "vocab": found.vocab,

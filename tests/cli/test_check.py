@@ -51,6 +51,7 @@ def test_json_is_one_object_with_the_same(pgsum, pairs):
         "corpus",
         "trainable",
         "problem",
+        "notes",
         "rows",
         "pairs",
         "vocab",
@@ -79,12 +80,23 @@ def test_what_training_would_stop_at_is_told_last_with_exit_code_3(pgsum, pairs)
     assert done.code == 3
     assert "bad rows of train: 1: The highlights is null; a text is needed." in done.out
     assert "vocabulary: " in done.out
-    assert done.err.startswith("error: The highlights is null; a text is needed.\n  --> ")
+    note, error, *_ = done.err.splitlines()
+    assert note.startswith("my pairs.jsonl: 1 bad row skipped: ")
+    assert error == "error: The highlights is null; a text is needed."
     assert "data.on_bad=skip" in done.err
     assert pgsum("check", path, *TINY, "data.on_bad=skip", "--no-timing").code == 0
     told = json.loads(pgsum("check", path, *TINY, "--no-timing", "--json").out)
     assert not told["trainable"]
     assert told["problem"]["message"] == "The highlights is null; a text is needed."
+
+
+@pytest.mark.fault(23)
+def test_all_that_was_left_out_is_to_be_found_in_a_list(pgsum, pairs):
+    path = pairs([*PAIRS, *[{"article": "A dog."}] * 9])
+    told = json.loads(pgsum("check", path, *TINY, "--no-timing", "--json").out)
+    listing = told["notes"][-1].removeprefix("All that was left out is listed in ")[:-1]
+    with open(listing, encoding="utf-8") as lines:
+        assert [json.loads(line)["row"] for line in lines] == [*range(41, 50)]
 
 
 def test_a_corpus_without_a_pair_says_so_with_exit_code_3(pgsum, pairs):

@@ -155,6 +155,19 @@ def _write(
         ) from error
 
 
+def remove_damaged(path: Path) -> None:
+    """Remove the Arrow file at `path`, and parts of it by several processes, if they are cut short.
+
+    What is gone is made anew, as if it had never been there.
+    """
+    for part in path.parent.glob(f"{path.stem}*{path.suffix}"):
+        try:
+            with pa.memory_map(str(part)) as source:
+                pa.ipc.open_stream(source).read_all()  # maps the columns, and reads none
+        except (pa.ArrowException, OSError):
+            part.unlink(missing_ok=True)
+
+
 def _remove_abandoned(root: Path) -> None:
     """Remove what processes that were killed left half written, once nobody can be writing it."""
     for path in root.iterdir():

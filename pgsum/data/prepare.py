@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -181,7 +181,7 @@ def learn_surface(
 
     Kept at `path`, whose name tells all that the result depends on.
     """
-    if path.is_file():
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # cut short: learned anew
         return Surface.from_dict(json.loads(path.read_text(encoding="utf-8")))
     batches = pairs.take(min(len(pairs), _SURFACE_PAIRS)).iter(_SURFACE_BATCH)
     counts = SurfaceCounts(lowercase=text.lowercase)
@@ -234,6 +234,7 @@ def _map(
 
     The path names all that the result depends on, so a file that stands is used as it is.
     """
+    cache.remove_damaged(path)
     with _without_bars():
         return rows.map(
             function,

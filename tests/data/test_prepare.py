@@ -168,6 +168,24 @@ def test_what_was_prepared_once_is_read_from_the_cache(folder, monkeypatch):
     assert again.surface == first.surface
 
 
+@pytest.mark.fault(27)
+@pytest.mark.parametrize("damaged", ["tokens.arrow", "ids.arrow", "surface.json"])
+@pytest.mark.parametrize("share", [0, 0.3, 0.9])
+def test_what_was_cut_short_in_the_cache_is_prepared_anew(folder, damaged, share):
+    first = prepared()
+    rows = first.train.to_list()
+    [path] = folder.rglob(f"*{damaged}")
+    whole = path.read_bytes()
+    path.unlink()  # what is mapped into memory must not shrink
+    path.write_bytes(whole[: int(share * len(whole))])
+    for kept in folder.rglob("*ids.arrow") if damaged == "tokens.arrow" else ():
+        kept.unlink()
+    again = prepared()
+    assert again.train.to_list() == rows
+    assert again.surface == first.surface
+    assert path.stat().st_size == len(whole)
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -89,6 +89,7 @@ def test_a_hypothesis_fed_back_as_the_target_has_the_log_probability_that_search
             assert hypothesis.log_prob == pytest.approx(-loss.nll.item() * loss.tokens)
 
 
+@pytest.mark.fault(51)
 @SEVERAL_MODELS
 @pytest.mark.parametrize(
     "config", [DECODE, replace(FAITHFUL, copy_bias=-0.8)], ids=["", "faithful"]

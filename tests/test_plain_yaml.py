@@ -47,6 +47,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(file):
     assert [(line.key, line.value) for line in read_plain_yaml(file)] == [("name", "x")]
 
 
+@pytest.mark.fault(39)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -76,6 +77,7 @@ def test_all_else_is_refused_with_its_place(file, text, message):
         values_of(file, text)
 
 
+@pytest.mark.fault(39)
 def test_an_alias_bomb_is_refused_at_once(file):
     bomb = "a0: &a0 [x, x]\n" + "".join(
         f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 60)
@@ -96,6 +98,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         read_plain_yaml(tmp_path / "latin.yaml")
 
 
+@pytest.mark.fault(39)
 def test_an_endless_device_is_not_read_to_its_end():
     with pytest.raises(ConfigError, match="at most 65,536 bytes"):
         read_plain_yaml(Path("/dev/zero"))

@@ -109,6 +109,7 @@ def summarize(
     decode = change_config(
         summarizer.bundle.config, [*(settings or []), *overrides], sections=["decode"]
     ).decode
+    _check_beam(decode, summarizer)
 
     tally = _Tally()
     # On a terminal the summaries themselves show how far it has come.
@@ -133,6 +134,17 @@ def summarize(
         console.warning(sentence)
     if tally.skipped:
         raise typer.Exit(SKIPPED)
+
+
+def _check_beam(decode: DecodeConfig, summarizer: "Summarizer") -> None:
+    """A beam wider than the vocabulary is a slip, unless the model was trained with it."""
+    words, usual = len(summarizer.bundle.vocab), summarizer.bundle.config.decode.beam_size
+    if decode.beam_size > max(words, usual):
+        raise ConfigError(
+            f"decode.beam_size is {decode.beam_size}, more than the model's {words} words.",
+            where="decode.beam_size",
+            hint=f"decode.beam_size={usual} is what the model was validated with",
+        )
 
 
 def _explanations(target: str, documents: Documents, *, jsonl: bool) -> Explanations:

@@ -92,6 +92,7 @@ def test_an_error_says_what_where_and_what_to_do(pgsum, monkeypatch, error, code
     assert done.err == "error: It broke.\n  --> here:3\nhint: mend it\n"
 
 
+@pytest.mark.fault(10)
 def test_control_characters_in_an_error_do_not_reach_the_terminal(pgsum, monkeypatch):
     fail_with(monkeypatch, DataError("Bad \x1b[31m\nword.", where="a\x9bb", hint="\u202e"))
     assert pgsum("info").err == "error: Bad \\x1b[31m word.\n  --> a\\x9bb\nhint: \\u202e\n"
@@ -124,6 +125,7 @@ def test_debug_shows_where_an_error_came_from(pgsum, monkeypatch):
     assert "in environment\n    raise error\n" in done.err
 
 
+@pytest.mark.fault(41)
 def test_ctrl_c_leaves_with_130(pgsum, monkeypatch):
     fail_with(monkeypatch, KeyboardInterrupt())
     assert pgsum("info").code == 130
@@ -177,6 +179,7 @@ def test_threads_do_not_spin_for_long_unless_told_otherwise(pgsum, monkeypatch, 
     assert os.environ["GOMP_SPINCOUNT"] == after
 
 
+@pytest.mark.fault(41)
 def test_whoever_stops_reading_stops_it_in_silence():
     with subprocess.Popen(
         [*PGSUM, "train", "--print-config"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -203,6 +206,7 @@ def test_messages_that_cannot_be_written_change_no_outcome():
     assert done.returncode == 3
 
 
+@pytest.mark.fault(45)
 @pytest.mark.parametrize(
     "environment",
     [{"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "ascii"}],

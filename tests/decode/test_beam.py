@@ -148,6 +148,7 @@ def test_an_ended_hypothesis_keeps_its_place():
     assert [hypothesis.ids for hypothesis in found] == [(), (4,), (5,)]
 
 
+@pytest.mark.fault(51)
 @pytest.mark.parametrize("seed", range(20))
 def test_ties_go_to_the_earlier_beam_and_then_to_the_lower_id(seed):
     """Log-probabilities that are multiples of a quarter: sums are exact, and equal ones abound."""
@@ -281,6 +282,7 @@ def test_where_the_constraints_leave_nothing_a_hypothesis_ends_all_the_same():
             assert hypothesis.log_prob == pytest.approx(sum(hypothesis.token_log_probs))
 
 
+@pytest.mark.fault(52)
 def test_a_blocked_document_returns_a_number_even_where_eos_is_impossible():
     model = draw_model(11, words=1)
     model.tables[0][:, EOS] = -torch.inf

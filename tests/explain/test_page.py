@@ -243,6 +243,7 @@ def test_several_documents_are_a_list(opened):
     assert not opened(one()).locator("#documents").is_visible()
 
 
+@pytest.mark.fault(20)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_stays_text(opened, text):
     summary = make_summary(text + " " + DOCUMENT, words=((text, 1, True, 0.1, -0.1),))
@@ -282,6 +283,7 @@ def test_an_empty_summary_is_shown_as_one(opened):
     assert not shown.locator("#matrix").is_visible()
 
 
+@pytest.mark.fault(13)
 def test_other_scripts_run_their_own_way(opened):
     document = "ذهب آدم إلى البيت الكبير . HTML 5 جديد"
     words = (("آدم", 1, True, 0.1, -0.1), ("البيت", 3, True, 0.1, -0.1))

@@ -114,6 +114,7 @@ def test_three_words_copied_and_generated_only_generated_only_copied():
         assert found.tolist() == pytest.approx([expected])
 
 
+@pytest.mark.fault(19)
 def test_shares_of_a_word_that_stands_twice_in_the_source_are_added():
     p_vocab = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0]])
     attention = torch.tensor([[0.1, 0.2, 0.3, 0.4]])

@@ -32,6 +32,7 @@ def test_oovs_stand_in_order_of_first_use():
     assert extended.id_of("elsewhere") == UNK_ID
 
 
+@pytest.mark.fault(18)
 def test_five_thousand_oovs_have_five_thousand_ids():
     vocab = Vocab.build({"the": 1}, size=10, min_count=1)
     extended = ExtendedVocab.from_source(vocab, (f"w{i}" for i in range(5000)))

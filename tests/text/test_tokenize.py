@@ -65,6 +65,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.fault(12)
 @given(TEXTS)
 def test_a_token_is_the_slice_its_offsets_name(text):
     position = 0
@@ -114,6 +115,7 @@ def test_text_that_shows_nothing_has_no_tokens(text):
     assert tokenize(text) == []
 
 
+@pytest.mark.fault(15)
 @pytest.mark.parametrize(
     ("token", "form"),
     [
@@ -147,6 +149,7 @@ def test_a_long_word_is_cut_into_pieces_between_graphemes():
     assert all(token.text.startswith("e") for token in tokens)
 
 
+@pytest.mark.fault(50)
 @pytest.mark.parametrize(
     "text",
     [
@@ -181,6 +184,7 @@ def test_hostile_text_takes_linear_time(text):
     assert time.process_time() - start < 2
 
 
+@pytest.mark.fault(4)
 def test_a_limit_stops_the_reading():
     text = "word " * 2_000_000
     start = time.process_time()

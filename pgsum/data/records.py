@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from pgsum.data.columns import NO_COLUMNS, Columns, NamedColumns, Wanted, recognise
 from pgsum.data.files import DATA_OPTIONS, OptionNames
 from pgsum.data.row_files import read_parts
@@ -139,6 +137,8 @@ class Repeats:
         self._hashes.append(hash(text))
 
     def count(self) -> int:
+        import numpy as np  # help is printed without it
+
         return len(self._hashes) - len(np.unique(np.frombuffer(self._hashes, np.int64)))
 
 

@@ -1,12 +1,18 @@
 """Small corpora, each with a fault that is found and counted."""
 
 import json
+import tracemalloc
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from datasets import Dataset
 
-from pgsum.check import Check, Spread, Words, check
+from pgsum.check import Check, Spread, Words, _count_rows, _Examiner, check
 from pgsum.config import Config, load_config
+from pgsum.data.records import Pair, Record, Tally
+from pgsum.data.sources import Unsorted
 from pgsum.errors import ConfigError, DataError
 from pgsum.training import pace
 
@@ -205,6 +211,28 @@ def test_ids_seen_before_and_several_references_are_counted(checked):
     rows = [row(0, id="x"), row(1, id="x"), row(2, id="y", summary=["one", "two"])]
     found = checked("data.reference=first", train=rows, validation=[row(9)]).rows["train"]
     assert (found.repeated_ids, found.several_references) == (1, 1)
+
+
+def test_of_each_row_eight_bytes_are_held():
+    def rows():
+        for n in range(2_000):
+            yield Record(n, f"f:{n}", Pair(f"an id of some length {n}", "d", ("s",)))
+
+    def peak_of(found: Iterator[Record]) -> int:
+        tracemalloc.start()
+        try:
+            _count_rows(Unsorted("train", found, Tally("f")))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak_of(islice(rows(), 100))  # what is only made once
+    assert peak_of(rows()) < 40 * 2_000  # the array, its copies while it is sorted, and some air
+
+
+def test_of_each_pair_less_than_thirty_bytes_are_held():
+    pairs = Dataset.from_list([{"document": f"d{n} " * 99, "references": ["s"]} for n in range(9)])
+    assert _Examiner(pairs)(range(9)).nbytes < 9 * 30
 
 
 def test_progress_tells_what_is_looked_at(tmp_path):

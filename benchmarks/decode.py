@@ -28,8 +28,8 @@ from pgsum.generate import generate
 from pgsum.nn.model import PointerGenerator
 from pgsum.text.tokenize import lookup_form, tokenize
 from pgsum.text.vocab import EOS_ID
+from pgsum.training.engine import use_bfloat16
 from pgsum.training.module import build_optimizer
-from pgsum.training.run import use_bfloat16
 
 BATCH_SIZES = (1, 16, 64)
 COMPARED = 32

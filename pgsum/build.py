@@ -7,7 +7,7 @@ from pgsum.nn.attention import AdditiveRelevance, Attention, DotRelevance, Gener
 from pgsum.nn.conv import ConvDecoder, ConvEncoder
 from pgsum.nn.decoder import Decoder
 from pgsum.nn.encoder import Bridge, RecurrentEncoder
-from pgsum.nn.model import PointerGenerator, initialise_see2017
+from pgsum.nn.model import PointerGenerator, begin_without_coverage, initialise_see2017
 from pgsum.nn.recurrent import RecurrentDecoder
 from pgsum.nn.transformer import TransformerDecoder, TransformerEncoder
 from pgsum.text.vocab import PAD_ID, UNK_ID
@@ -33,6 +33,8 @@ def build_model(config: ModelConfig, vocab_size: int) -> PointerGenerator:
     )
     if config.initialisation == "see2017":
         initialise_see2017(model)
+    if config.coverage == "auto":
+        begin_without_coverage(model)
     return model
 
 

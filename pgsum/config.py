@@ -164,8 +164,9 @@ class ModelConfig(Section, prefix="model."):
     """Copy gate and mixture over the extended vocabulary."""
     copy_head: Literal["last", "mean"] = "mean"
     """Which attention of a Transformer's last layer copies: its `last` head's, or the `mean`."""
-    coverage: Literal["none", "from_start"] = "none"
-    """`none` or `from_start`."""
+    coverage: Literal["none", "from_start", "auto"] = "none"
+    """`none`, `from_start`, or `auto`: without until validation no longer improves, or in the last
+    `trainer.coverage_steps`; the model with it is kept if it scores no lower."""
     coverage_weight: Annotated[float, Range(0)] = 1.0
     """Of the coverage loss beside the likelihood."""
     tie_embeddings: bool = True
@@ -399,24 +400,41 @@ class TrainerConfig(Section, prefix="trainer."):
     """Pairs in a batch, at most."""
     batch_tokens: Count = 16_384
     """Padded source and target tokens in a batch, at most."""
+    accumulate: Count = 1
+    """Batches of each process that make one step together."""
     validate_every: Count = 500
     """Steps between validations by search."""
     validation_pairs: Count = 200
     """Pairs of the fixed validation sample."""
     patience: Natural = 0
     """Stop after so many validations without a better score; 0 never."""
+    coverage_steps: Count | None = None
+    """With `model.coverage=auto`: steps at the end that have coverage at the latest; a tenth of all
+    where not given."""
     metric: Literal["rouge1", "rouge2", "rougeL", "rougeLsum", "rouge_mean"] = "rouge1"
     """Chooses the best: `rouge1`, `rouge2`, `rougeL`, `rougeLsum` or `rouge_mean` (of 1, 2, L)."""
     precision: Literal["float32", "bfloat16", "auto"] = "auto"
     """`float32`, `bfloat16` (products only; the loss stays float32) or `auto`."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`, `cpu` or `gpu`."""
+    strategy: Literal["auto", "ddp"] = "auto"
+    """`auto`, or `ddp`: each process has all weights and batches of its own."""
+    devices: Count = 1
+    """Processes on this machine, each with a GPU if there is one."""
+    nodes: Count = 1
+    """Machines."""
+    loader_workers: Natural = 0
+    """Processes that make batches beside each process that trains; with 0 it makes its own."""
     threads: Annotated[int, Range(1, 1024)] | None = None
     """Threads for tensors; torch's own choice where not given: OMP_NUM_THREADS, or one a core."""
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Of all that is drawn: initial weights, order of batches, dropout."""
     log_every: Count = 10
     """Steps between lines of metrics.jsonl."""
+    checkpoint_every: Count = 500
+    """Steps between checkpoints; there is one around each validation, too."""
+    max_skipped: Natural = 10
+    """Steps whose loss or gradient is no number and that are left out, at most; then it ends."""
     tensorboard: bool = False
     """Write event files for TensorBoard, too; the package tensorboard must be installed."""
 

@@ -1,5 +1,6 @@
 """`pgsum train`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from pgsum.cli.corpus import corpus_overrides, split_arguments
 from pgsum.cli.options import Debug, Quiet, Threads, TrainingDevice, Verbose
 from pgsum.cli.progress import progress
 from pgsum.config import load_config, to_yaml
+from pgsum.errors import ConfigError
 
 STOPPED = {"interrupted": 130, "terminated": 143}
 """Exit codes of a training cut short by a signal, with a usable model left behind."""
@@ -31,6 +33,9 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Even if DIR holds a run.")
     ] = False,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
+    ] = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Settings in YAML; may be repeated."),
@@ -56,12 +61,22 @@ def train(
     data, settings = split_arguments([*([data] if data else []), *(settings or [])])
     overrides = corpus_overrides(data, split="train") if data else []
     overrides += [*settings, *machine_overrides(device, threads)]
+    if resume is not None:
+        others = {
+            "--init": init,
+            "--out": out,
+            "--overwrite": overwrite,
+            "--config": config,
+            "--print-config": print_config,
+            "--dry-run": dry_run,
+        }
+        _check_alone(resume, others)
     chosen = load_config(overrides, files=config or [])
     if print_config:
         console.data(to_yaml(chosen).rstrip("\n"))
         return
 
-    from pgsum.training import plan, run  # torch and Lightning take seconds to import
+    from pgsum.training import engine, plan, run  # torch and Lightning take seconds to import
 
     if dry_run:
         with progress() as report:
@@ -70,12 +85,29 @@ def train(
             console.data(f"{name}: {value}")
         return
     with progress() as report:
-        result = run.train(
-            chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
+        result = (
+            run.train(
+                chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
+            )
+            if resume is None
+            else run.resume(resume, overrides, say=console.note, report=report)
         )
-    console.data(str(result.run_dir))
+    if engine.is_first():
+        console.data(str(result.run_dir))
     if result.stopped in STOPPED:
         raise typer.Exit(STOPPED[result.stopped])
+
+
+def _check_alone(resume: Path, others: Mapping[str, object]) -> None:
+    """Raises ConfigError for an option that `--resume` leaves no room for."""
+    for option, value in others.items():
+        if value:
+            raise ConfigError(
+                f"--resume goes on with the run as it is, and {option} means another one.",
+                where=option,
+                hint=f"pgsum train --resume {resume}; settings that may change, such as "
+                "trainer.max_steps, can follow",
+            )
 
 
 def machine_overrides(device: str | None, threads: int | None) -> list[str]:

@@ -18,7 +18,8 @@ class BucketedBatches(Sampler[list[int]]):
 
     A pass is cut into pools of `pool` batches' worth of shuffled pairs; a pool is sorted by length
     and cut into batches under both limits; the batches of the pass are then shuffled. The last,
-    smaller batch of a pool is kept.
+    smaller batch of a pool is kept. Of several processes, number `rank` of `processes` gets every
+    such batch in turn; `start` counts its own.
     """
 
     def __init__(
@@ -30,6 +31,8 @@ class BucketedBatches(Sampler[list[int]]):
         batch_tokens: int,
         seed: int,
         start: int = 0,
+        rank: int = 0,
+        processes: int = 1,
         pool: int = 100,
     ) -> None:
         if len(source_lengths) != len(target_lengths) or not len(source_lengths):
@@ -42,7 +45,8 @@ class BucketedBatches(Sampler[list[int]]):
         self.batch_size = batch_size
         self.batch_tokens = batch_tokens
         self.seed = seed
-        self.start = start
+        self.first = start * processes + rank
+        self.every = processes
         self.pool = pool
 
     def batches_of_pass(self, number: int) -> list[list[int]]:
@@ -81,9 +85,10 @@ class BucketedBatches(Sampler[list[int]]):
         return batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        number, skip = 0, self.start
+        number, skip = 0, self.first
         while True:
             batches = self.batches_of_pass(number)
-            yield from batches[skip:]
-            skip = max(0, skip - len(batches))
+            own = batches[skip :: self.every]
+            yield from own
+            skip += len(own) * self.every - len(batches)
             number += 1

@@ -34,7 +34,7 @@ from pgsum.text.vocab import Vocab
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_FORMAT = "1"  # raise it whenever the same text should become other ids
+_FORMAT = "2"  # raise it whenever the same text should become other ids
 _BATCH = 256
 # What is usual shows soon; a larger corpus would only take longer.
 _SURFACE_PAIRS = 100_000
@@ -47,8 +47,8 @@ Columns = dict[str, list[Any]]
 class Prepared:
     """What training needs of a corpus.
 
-    `train` has the columns of an `Example`; `validation` is a fixed sample, as text and as ids;
-    `notes` say in one sentence each what was cut.
+    `train` has the columns of an `Example` and the pair's id; `validation` is a fixed sample, as
+    text and as ids; `notes` say in one sentence each what was cut.
     """
 
     vocab: Vocab
@@ -115,22 +115,26 @@ def tokenize_rows(rows: Mapping[str, Sequence[Any]], *, text: TextConfig) -> Col
     A document without a single token is left out.
     """
     columns: Columns = {
+        "id": [],
         "source_forms": [],
         "target_forms": [],
         "source_cut": [],
         "target_cut": [],
     }
-    for document, references in zip(rows["document"], rows["references"], strict=True):
+    for id_, document, references in zip(
+        rows["id"], rows["document"], rows["references"], strict=True
+    ):
         source, source_cut = _forms(document, text.max_source_tokens, text)
         target, target_cut = _forms(references[0], text.max_target_tokens, text)
         if source:
-            for name, value in zip(columns, (source, target, source_cut, target_cut), strict=True):
+            values = id_, source, target, source_cut, target_cut
+            for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
     return columns
 
 
 def encode_rows(rows: Mapping[str, Sequence[Any]], *, vocab: Vocab, text: TextConfig) -> Columns:
-    """The columns of an `Example` for rows of forms."""
+    """The columns of an `Example` for rows of forms, and their ids."""
     examples = [
         encode_example(vocab, source, target, target_cut=cut)
         for source, target, cut in zip(
@@ -138,6 +142,7 @@ def encode_rows(rows: Mapping[str, Sequence[Any]], *, vocab: Vocab, text: TextCo
         )
     ]
     return {
+        "id": list(rows["id"]),
         "source_ids": [example.source.source_ids for example in examples],
         "source_extended_ids": [example.source.source_extended_ids for example in examples],
         "source_oovs": [list(example.source.source_oovs) for example in examples],

@@ -166,6 +166,19 @@ class PointerGenerator(nn.Module):
         return log_probs, output, following
 
 
+def coverage_parameter(model: PointerGenerator) -> str | None:
+    """The name of what coverage adds to a model, where it has that."""
+    return next((name for name, _ in model.named_parameters() if ".coverage" in name), None)
+
+
+def begin_without_coverage(model: PointerGenerator) -> None:
+    """Coverage is off; where it is switched on, that changes nothing at first but the loss."""
+    name = coverage_parameter(model)
+    if name is not None:
+        nn.init.zeros_(model.get_parameter(name))
+    model.decoder.coverage = False
+
+
 def initialise_see2017(model: PointerGenerator) -> None:
     """The starting weights of See et al.'s released code.
 

@@ -1,16 +1,22 @@
-"""The folder of a run: which it is to be, and that nothing is overwritten."""
+"""The folder of a run: which it is to be, that nothing is overwritten, and that one at a time is at
+work in it.
+"""
 
 import os
 import re
 import shutil
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from pgsum.config import Config, to_yaml
 from pgsum.errors import ConfigError
 
 RUNS = Path("runs")
 CONFIG = "config.yaml"
+_LOCK = ".lock"
 
 
 def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
@@ -33,13 +39,9 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
 def _check(out: Path, *, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise ConfigError("The output folder is a file.", where=str(out))
-    if out.exists() and any(out.iterdir()):
+    if out.exists() and any(path.name != _LOCK for path in out.iterdir()):
         if not overwrite:
-            raise ConfigError(
-                "The output folder is not empty.",
-                where=str(out),
-                hint="choose another with --out, or give --overwrite to replace it",
-            )
+            raise _not_empty(out)
         if not (out / CONFIG).is_file():
             raise ConfigError(
                 "--overwrite replaces runs only, and this is none: it has no config.yaml.",
@@ -52,24 +54,70 @@ def _check(out: Path, *, overwrite: bool) -> None:
         raise ConfigError("The output folder cannot be written.", where=str(out))
 
 
-def make_run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
-    """Make the folder that `run_folder` names, with the settings in its config.yaml.
+@contextmanager
+def new_run_folder(
+    config: Config, out: Path | None, *, overwrite: bool, write: Callable[[Path], object]
+) -> Iterator[Path]:
+    """The folder that `run_folder` names, made, and locked for as long as this lasts.
 
-    That file is what makes a folder one run's own: of two runs that want the same one, as they may
-    after reading their corpora, the later gets the next number, or a ConfigError where the folder
-    was named.
+    `write` is called with it. Its config.yaml is written last, and makes it a run. Of two runs that
+    want the same folder, as they may after reading their corpora, the later gets the next number,
+    or a ConfigError where the folder was named.
     """
     while True:
         folder = run_folder(config, out, overwrite=overwrite)
-        try:
-            if overwrite and folder.exists():
-                shutil.rmtree(folder)
-            folder.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError), (folder / CONFIG).open("x", encoding="utf-8") as file:
-                file.write(to_yaml(config))
-                return folder
-        except OSError as error:
-            raise _cannot_be_made(folder, error) from error
+        with ExitStack() as stack:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(folder))
+                if overwrite:
+                    _empty(folder)
+                elif (folder / CONFIG).exists():
+                    raise _not_empty(folder)
+                write(folder)
+                (folder / CONFIG).write_text(to_yaml(config), encoding="utf-8")
+            except OSError as error:
+                raise _cannot_be_made(folder, error) from error
+            except ConfigError:
+                if out is not None:
+                    raise
+                continue
+            yield folder
+            return
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()
+
+
+def _not_empty(folder: Path) -> ConfigError:
+    return ConfigError(
+        "The output folder is not empty.",
+        where=str(folder),
+        hint="choose another with --out, give --overwrite to replace it, or go on with the run "
+        "in it: --resume",
+    )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """As long as this lasts nobody else trains in `folder`; it ends with the process at the latest.
+
+    Raises ConfigError where somebody does.
+    """
+    try:
+        with FileLock(folder / _LOCK, blocking=False):
+            yield
+    except Timeout as error:
+        raise ConfigError(
+            "Another process is training in this folder.",
+            where=str(folder),
+            hint="wait for it, or choose another folder with --out",
+        ) from error
 
 
 def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:

@@ -5,6 +5,7 @@ import math
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from pgsum.config import OptimConfig
 from pgsum.data.batch import Batch
@@ -60,6 +61,8 @@ class TrainingModule(pl.LightningModule):
         self.usual_tokens = usual_tokens
         self.bfloat16_products = bfloat16_products
         self.log_every = log_every
+        self.gradient_norm = torch.zeros(())
+        """Of the last step, before it was clipped; what is no number made no step."""
 
     def loss(self, batch: Batch) -> Loss:
         # Only matrix products run in bfloat16; attention's softmax and the loss stay in float32.
@@ -100,11 +103,29 @@ class TrainingModule(pl.LightningModule):
         loss = self.loss(batch)
         self.log("val_loss", loss.nll, batch_size=loss.tokens, on_epoch=True)
 
-    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+    def configure_gradient_clipping(
+        self,
+        optimizer: torch.optim.Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """Clips all gradients together; those that hold what is no number make no step.
+
+        Several processes have the same gradients by now, so they leave out the same steps.
+        """
+        with_gradient = [p for p in self.parameters() if p.grad is not None]
+        norm = get_total_norm([p.grad for p in with_gradient if p.grad is not None])
+        self.gradient_norm = norm
+        if self.optim.clip_norm:
+            clip_grads_with_norm_(with_gradient, self.optim.clip_norm, norm)
         if (self.global_step + 1) % self.log_every == 0:
-            norms = [p.grad.norm() for p in self.parameters() if p.grad is not None]
-            self.log("grad_norm", torch.stack(norms).norm())
+            self.log("grad_norm", norm)
             self.log("learning_rate", optimizer.param_groups[0]["lr"])
+        if optimizer.defaults.get("fused"):
+            # As torch.amp.GradScaler tells it: a GPU need not be waited for.
+            optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]
+        elif not norm.isfinite():
+            optimizer.zero_grad()
 
     def configure_optimizers(self) -> dict[str, object]:  # type: ignore[override]
         optimizer = build_optimizer(self.model, self.optim)

@@ -10,8 +10,8 @@ from pgsum.build import build_model
 from pgsum.config import Config
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared
+from pgsum.training.engine import use_bfloat16
 from pgsum.training.module import TrainingModule, build_optimizer
-from pgsum.training.run import use_bfloat16
 
 _MOST_STEPS = 20
 _MOST_SECONDS = 15.0

@@ -1,16 +1,14 @@
 import json
 from unittest.mock import Mock
 
-import pytest
 import pytorch_lightning as pl
 import torch
 
 from pgsum.config import load_config
 from pgsum.data.batch import collate
 from pgsum.data.example import Example, Source
-from pgsum.errors import ModelError
 from pgsum.training import callbacks
-from pgsum.training.callbacks import MetricsFile, StopOnNonFinite, TrainingProgress
+from pgsum.training.callbacks import MetricsFile, TrainingProgress
 from pgsum.training.card import model_card
 
 
@@ -96,26 +94,16 @@ def test_progress_is_not_told_of_more_often_than_one_can_read(monkeypatch):
     assert told[-1][0] == 160
 
 
-def lose(stop: StopOnNonFinite, losses: list[float]) -> None:
-    for step, loss in enumerate(losses, 1):
-        trainer = Mock(spec=pl.Trainer, global_step=step)
-        outputs = {"loss": torch.tensor(loss)}
-        stop.on_train_batch_end(trainer, Mock(spec=pl.LightningModule), outputs, a_batch(), 0)
-
-
-@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
-def test_a_loss_that_is_no_number_names_the_step_and_a_remedy(loss):
-    message = rf"the loss became {loss} at step 7.*lower optim.lr"
-    with pytest.raises(ModelError, match=message):
-        lose(StopOnNonFinite(every=5), [1.0] * 6 + [loss, loss, 1.0, 1.0])
-
-
-@pytest.mark.parametrize("hook", ["on_validation_start", "on_train_end"])
-def test_no_weights_are_judged_or_kept_before_the_last_losses_were_looked_at(hook):
-    stop = StopOnNonFinite(every=5)
-    lose(stop, [1.0, float("nan")])
-    with pytest.raises(ModelError, match="at step 2"):
-        getattr(stop, hook)(Mock(spec=pl.Trainer, global_step=2), Mock(spec=pl.LightningModule))
+def test_metrics_of_steps_that_are_done_again_are_forgotten(tmp_path):
+    log = MetricsFile(tmp_path / "metrics.jsonl")
+    log.forget_after(3)
+    assert not log.path.exists()
+    for step in (1, 3, 4):
+        log.log_metrics({"train_loss": float(step)}, step=step)
+    with log.path.open("a", encoding="utf-8") as file:
+        file.write('{"step": 2, "train_')  # killed while it wrote
+    log.forget_after(4)
+    assert [line["step"] for line in map(json.loads, log.path.open(encoding="utf-8"))] == [2, 4]
 
 
 def card(**changes: object) -> str:

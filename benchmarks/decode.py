@@ -24,11 +24,11 @@ from pgsum.config import DecodeConfig, ModelConfig, load_config
 from pgsum.data.batch import collate_sources
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.example import Source
+from pgsum.engine import use_bfloat16
 from pgsum.generate import generate
 from pgsum.nn.model import PointerGenerator
 from pgsum.text.tokenize import lookup_form, tokenize
 from pgsum.text.vocab import EOS_ID
-from pgsum.training.engine import use_bfloat16
 from pgsum.training.module import build_optimizer
 
 BATCH_SIZES = (1, 16, 64)

@@ -76,7 +76,8 @@ def train(
         console.data(to_yaml(chosen).rstrip("\n"))
         return
 
-    from pgsum.training import engine, plan, run  # torch and Lightning take seconds to import
+    from pgsum import engine  # torch and Lightning take seconds to import
+    from pgsum.training import plan, run
 
     if dry_run:
         with progress() as report:

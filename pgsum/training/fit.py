@@ -23,6 +23,7 @@ from pgsum.bundle import Bundle, save_bundle
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared
 from pgsum.data.sources import Corpus
+from pgsum.engine import is_first, quiet_lightning, repeatable, use_bfloat16
 from pgsum.environment import versions
 from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
@@ -38,7 +39,6 @@ from pgsum.training.callbacks import (
 )
 from pgsum.training.card import model_card
 from pgsum.training.checkpoint import CheckpointFiles, Checkpoints, add_parameter
-from pgsum.training.engine import is_first, quiet_lightning, repeatable, use_bfloat16
 from pgsum.training.guards import LastBatch, SkipNonFinite
 from pgsum.training.module import TrainingModule
 from pgsum.training.patience import Patience, settled

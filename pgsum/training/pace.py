@@ -10,7 +10,7 @@ from pgsum.build import build_model
 from pgsum.config import Config
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.prepare import Prepared
-from pgsum.training.engine import use_bfloat16
+from pgsum.engine import use_bfloat16
 from pgsum.training.module import TrainingModule, build_optimizer
 
 _MOST_STEPS = 20

@@ -16,11 +16,11 @@ from pgsum.bundle import Bundle, load_bundle
 from pgsum.config import Config
 from pgsum.data.prepare import Prepared, prepare
 from pgsum.data.sources import Corpus
+from pgsum.engine import is_first
 from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, Say, report_nothing
 from pgsum.training.checkpoint import remove_leftovers
-from pgsum.training.engine import is_first
 from pgsum.training.fit import Run, TrainResult, count_parameters
 from pgsum.training.folder import locked, new_run_folder, run_folder
 from pgsum.training.plan import (

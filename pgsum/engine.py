@@ -1,4 +1,4 @@
-"""Lightning and torch as a training wants them: quiet, repeatable, in one process or several.
+"""Lightning and torch as they are wanted here: quiet, repeatable, in one process or several.
 
 Lightning starts several processes itself, or `torchrun` or SLURM do; each runs the whole command.
 """

@@ -241,7 +241,10 @@ def _examine_splits(corpus: Corpus, config: Config, progress: Progress) -> dict[
             workers=config.data.workers,
             progress=report,
         )
-        facts = np.concatenate(list(tables))
+        facts, done = np.empty(len(pairs), _FACTS), 0
+        for table in tables:
+            facts[done : done + len(table)] = table
+            done += len(table)
         found[split] = _sum_up(facts, earlier, config.text)
         earlier[split] = np.unique(facts["document"])
     return found

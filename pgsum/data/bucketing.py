@@ -12,6 +12,9 @@ from torch.utils.data import Sampler
 
 from pgsum.data.example import Lengths
 
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+"""Places of pairs, in 8 bytes each; in a list it would be 40."""
+
 
 class BucketedBatches(Sampler[list[int]]):
     """An endless sequence of batches; each pass over the data is shuffled anew.
@@ -49,46 +52,43 @@ class BucketedBatches(Sampler[list[int]]):
         self.every = processes
         self.pool = pool
 
-    def batches_of_pass(self, number: int) -> list[list[int]]:
+    def batches_of_pass(self, number: int) -> list[Indices]:
         """The batches of pass `number`, in order."""
         rng = np.random.default_rng([self.seed, number])
         order = rng.permutation(len(self.source_lengths))
         size = self.pool * self.batch_size
-        batches: list[list[int]] = []
+        batches: list[Indices] = []
         for first in range(0, len(order), size):
             chosen = order[first : first + size]
             batches.extend(self._cut(chosen))
         rng.shuffle(batches)
         return batches
 
-    def _cut(self, chosen: Lengths) -> list[list[int]]:
+    def _cut(self, chosen: Indices) -> list[Indices]:
         """One pool, sorted by length and cut where either limit would be passed."""
         # Target length in steps of 4 first, then source length: like on the side that loops, and
         # near on the other. Every other step runs from long to short, so that a batch across two
         # steps holds no longest beside a shortest.
         groups = self.target_lengths[chosen] // 4
         sources = self.source_lengths[chosen]
-        order = np.lexsort((np.where(groups % 2, -sources, sources), groups))
-        batches: list[list[int]] = []
-        batch: list[int] = []
+        chosen = chosen[np.lexsort((np.where(groups % 2, -sources, sources), groups))]
+        starts = [0]
         source = target = 0
-        for index in chosen[order].tolist():
-            own = int(self.source_lengths[index]), int(self.target_lengths[index])
+        lengths = self.source_lengths[chosen].tolist(), self.target_lengths[chosen].tolist()
+        for place, own in enumerate(zip(*lengths, strict=True)):
             source, target = max(source, own[0]), max(target, own[1])
-            full = len(batch) == self.batch_size
-            if batch and (full or (source + target) * (len(batch) + 1) > self.batch_tokens):
-                batches.append(batch)
-                batch = []
+            before = place - starts[-1]
+            full = before == self.batch_size
+            if before and (full or (source + target) * (before + 1) > self.batch_tokens):
+                starts.append(place)
                 source, target = own
-            batch.append(index)
-        batches.append(batch)
-        return batches
+        return np.split(chosen, starts[1:])
 
     def __iter__(self) -> Iterator[list[int]]:
         number, skip = 0, self.first
         while True:
             batches = self.batches_of_pass(number)
             own = batches[skip :: self.every]
-            yield from own
+            yield from (batch.tolist() for batch in own)
             skip += len(own) * self.every - len(batches)
             number += 1

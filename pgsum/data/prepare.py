@@ -9,12 +9,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
-from multiprocessing import get_context
+from heapq import nsmallest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,7 @@ from pgsum.data.example import Example, Lengths, Source, encode_example
 from pgsum.data.records import Pair
 from pgsum.data.sources import Corpus
 from pgsum.errors import DataError
+from pgsum.parallel import chunks_in_processes
 from pgsum.text.surface import Surface, SurfaceCounts
 from pgsum.text.tokenize import lookup_form, tokenize
 from pgsum.text.vocab import Vocab
@@ -188,16 +187,15 @@ def learn_surface(
     """
     with suppress(FileNotFoundError, ValueError, KeyError, TypeError):  # cut short: learned anew
         return Surface.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    batches = pairs.take(min(len(pairs), _SURFACE_PAIRS)).iter(_SURFACE_BATCH)
     counts = SurfaceCounts(lowercase=text.lowercase)
-    count = partial(count_surface, text=text)
-    if workers == 1:
-        for counted in map(count, batches):
-            counts.update(counted)
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            for counted in pool.map(count, batches):
-                counts.update(counted)
+    for counted in chunks_in_processes(
+        partial(count_surface, pairs=pairs, text=text),
+        range(min(len(pairs), _SURFACE_PAIRS)),
+        chunk=_SURFACE_BATCH,
+        at_most=workers,
+        workers=workers,
+    ):
+        counts.update(counted)
     surface = counts.learned(vocab)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     unfinished.write_text(json.dumps(surface.to_dict()), encoding="utf-8")
@@ -205,8 +203,9 @@ def learn_surface(
     return surface
 
 
-def count_surface(rows: Mapping[str, Sequence[Any]], *, text: TextConfig) -> SurfaceCounts:
-    """What some pairs show of how words are written."""
+def count_surface(places: Sequence[int], *, pairs: "Dataset", text: TextConfig) -> SurfaceCounts:
+    """What the pairs at some places, one after another, show of how words are written."""
+    rows = pairs[places[0] : places[-1] + 1]
     counts = SurfaceCounts(lowercase=text.lowercase)
     for document, references in zip(rows["document"], rows["references"], strict=True):
         counts.add(document, references)
@@ -218,11 +217,12 @@ def validation_sample(pairs: "Dataset", size: int) -> list[Pair]:
 
     A document without a single token is not chosen.
     """
-    documents = pairs["document"]
-    hashes = [hashlib.sha256(document.encode()).digest() for document in documents]
-    by_hash = sorted(range(len(hashes)), key=hashes.__getitem__)
-    readable = (i for i in by_hash if tokenize(documents[i], max_tokens=1))
-    rows = pairs.select(sorted(islice(readable, size)))
+    hashes = (
+        (hashlib.sha256(document.encode()).digest(), place)
+        for place, document in enumerate(pairs["document"])
+        if tokenize(document, max_tokens=1)
+    )
+    rows = pairs.select(sorted(place for _, place in nsmallest(size, hashes)))
     return [Pair(r["id"], r["document"], tuple(r["references"])) for r in rows]
 
 

@@ -40,6 +40,15 @@ def hardware() -> dict[str, str]:
     }
 
 
+def memory_in_use() -> int | None:
+    """Bytes of this process in memory; None where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
 def git_commit() -> str | None:
     """Of the checkout that pgsum runs from, with `-dirty` where it was changed; None elsewhere."""
     root = Path(pgsum.__file__).resolve().parent.parent

@@ -72,6 +72,7 @@ CHARTS = (
         {"tokens_per_second": "training"},
         ends=(0,),
     ),
+    Chart("Memory", "MiB of the process", {"memory_mb": "training"}, ends=(0,)),
 )
 
 VALIDATION = {

@@ -9,6 +9,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from pgsum.config import OptimConfig
 from pgsum.data.batch import Batch
+from pgsum.environment import memory_in_use
 from pgsum.nn.loss import Loss
 from pgsum.nn.model import PointerGenerator
 
@@ -121,6 +122,8 @@ class TrainingModule(pl.LightningModule):
         if (self.global_step + 1) % self.log_every == 0:
             self.log("grad_norm", norm)
             self.log("learning_rate", optimizer.param_groups[0]["lr"])
+            if (memory := memory_in_use()) is not None:
+                self.log("memory_mb", memory / 2**20)
         if optimizer.defaults.get("fused"):
             # As torch.amp.GradScaler tells it: a GPU need not be waited for.
             optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]

@@ -88,12 +88,25 @@ def test_a_run_leaves_settings_vocabulary_metrics_checkpoints_and_a_bundle(corpu
     assert max(line["val_rouge1"] for line in validated) == pytest.approx(
         result.scores["rouge1"], rel=1e-4
     )
-    assert any("train_loss" in line and "grad_norm" in line for line in metrics(result.run_dir))
+    logged = {"train_loss", "train_p_gen", "grad_norm", "learning_rate", "tokens_per_second"}
+    if Path("/proc/self/statm").exists():
+        logged.add("memory_mb")
+    assert any(logged <= set(line) for line in metrics(result.run_dir))
     assert sum("reference:" in line for line in said) == 4, "two samples at each validation"
     assert Summarizer.load(result.run_dir)("Grace sold a lamp.").text
     card = (result.model_dir / "README.md").read_text(encoding="utf-8")
     assert f"| rouge1 | {result.scores['rouge1']:.2f} |" in card
     assert "ROUGE|n:4|" in card
+
+
+def test_what_was_left_out_of_the_corpus_is_listed_beside_the_run(corpus, tmp_path):
+    with (corpus / "train.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "bad", "document": "A cat.", "summary": null}\n')
+    out = tmp_path / "run"
+    steps = ["trainer.max_steps=1", "trainer.validate_every=1"]
+    train(tiny(corpus, *steps, "data.on_bad=skip"), out=out, say=lambda line: None)
+    (line,) = (out / "skipped.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["where"] == f"{corpus / 'train.jsonl'}:49"
 
 
 def test_every_line_of_losses_has_the_rate_that_its_step_was_made_with(corpus, tmp_path):

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported, here and in subprocesses
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 settings.register_profile("pgsum", deadline=None)
-settings.load_profile("pgsum")
+settings.register_profile(
+    "fuzz", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("PGSUM_TESTS", "pgsum"))
 
 
 @pytest.fixture(scope="session", autouse=True)

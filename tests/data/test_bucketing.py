@@ -1,3 +1,4 @@
+import tracemalloc
 from itertools import islice
 
 import numpy as np
@@ -109,6 +110,21 @@ def test_fault_17_the_last_partial_batch_is_kept():
     """97 pairs in pools of 20: 4 full pools of 4 batches, and 17 pairs in 3 batches and a 4th."""
     sizes = sorted(len(batch) for batch in make().batches_of_pass(0))
     assert sizes == [2, *[5] * 19]
+
+
+def test_a_pass_takes_a_few_bytes_of_each_pair():
+    """A list of numbers would take 40 of each, of which there may be millions."""
+    pairs = 10_000
+    batches = make(
+        source_lengths=lengths(0, 40, pairs), target_lengths=lengths(1, 12, pairs), batch_size=16
+    )
+    tracemalloc.start()
+    try:
+        held = batches.batches_of_pass(0)
+        assert tracemalloc.get_traced_memory()[0] < 24 * pairs
+    finally:
+        tracemalloc.stop()
+    assert len(held) >= pairs / 16
 
 
 def test_one_pair_is_enough():

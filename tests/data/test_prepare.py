@@ -1,3 +1,4 @@
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -116,6 +117,23 @@ def test_the_validation_sample_depends_on_the_documents_alone():
     later = {pair.document for pair in validation_sample(with_more, 7)}
     assert len(later & chosen) >= 4
     assert len(validation_sample(dataset(pairs), 99)) == 50
+
+
+def test_no_more_is_held_of_many_validation_pairs_than_of_few():
+    """But for the pairs that are chosen."""
+
+    def peak_of(pairs: Dataset) -> int:
+        tracemalloc.start()
+        try:
+            validation_sample(pairs, 7)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    many = dataset([(f"Document {number}.", "A summary.") for number in range(5_000)])
+    few = many.select(range(1_000))
+    peak_of(few)  # what is only made once
+    assert peak_of(many) - peak_of(few) < 10 * (len(many) - len(few))
 
 
 def test_fault_13_oovs_are_numbered_after_the_cut():

@@ -54,8 +54,9 @@ def train(
 ) -> None:
     """Train a summarizer on pairs of document and summary.
 
-    DATA is a file, a folder with train and validation files, or docstrings: the documentation of
-    the packages installed here, which is the default. The last line of stdout is the run's folder.
+    DATA is a file, a folder with train and validation files (Parquet, too), OWNER/NAME of a data
+    set on the hub, or docstrings: the documentation of the packages installed here, which is the
+    default. The last line of stdout is the run's folder.
     """
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug)
     data, settings = split_arguments([*([data] if data else []), *(settings or [])])

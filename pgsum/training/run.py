@@ -15,7 +15,7 @@ from pgsum.build import build_model
 from pgsum.bundle import Bundle, load_bundle
 from pgsum.config import Config
 from pgsum.data.prepare import Prepared, prepare
-from pgsum.data.sources import Corpus
+from pgsum.data.sources import Corpus, write_listing
 from pgsum.engine import is_first
 from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
@@ -88,6 +88,7 @@ def train(
     bundle = Bundle(config, prepared.vocab, prepared.surface, model)
 
     def write(folder: Path) -> None:
+        write_listing(corpus.listings, folder / "skipped.jsonl")
         prepared.vocab.save(folder / VOCAB)
         surface = json.dumps(prepared.surface.to_dict(), ensure_ascii=False)
         (folder / SURFACE).write_text(surface + "\n", encoding="utf-8")

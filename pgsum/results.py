@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsum.data.files import write_whole
+from pgsum.data.sources import write_listing
 from pgsum.environment import git_commit, hardware, versions
 from pgsum.errors import ConfigError
 from pgsum.evaluation import Evaluation
@@ -49,9 +50,12 @@ def write_evaluation(
     command: Sequence[str],
     config: Mapping[str, Any],
     inputs: Mapping[str, Any],
+    listings: Sequence[Path] = (),
     seconds: float,
 ) -> None:
     """`metrics.json`, `predictions.jsonl` and `run.json` in a new or empty folder.
+
+    And `skipped.jsonl`, where `listings` name rows that were left out.
 
     The same evaluation gives the same bytes but for `run.json`, which alone tells how, where, when
     and in what time (`seconds`); `inputs` name what was read, with checksums.
@@ -71,11 +75,14 @@ def write_evaluation(
         "seconds": round(seconds, 3),
     }
     try:
+        write_listing(listings, folder / "skipped.jsonl")
         write_whole(folder / "predictions.jsonl", "".join(prediction_lines(evaluation)))
         write_whole(folder / "run.json", json.dumps(run, indent=2, ensure_ascii=False) + "\n")
         # Last: where it stands, all does.
         write_whole(folder / "metrics.json", metrics_of(evaluation))
     except OSError as error:
+        for path in folder.iterdir():  # so that the same folder will do when there is room
+            path.unlink()
         raise _unwritable(folder, error) from error
 
 

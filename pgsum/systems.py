@@ -6,7 +6,7 @@ Knows what a system is and which baselines there are by name. Knows nothing of s
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pgsum.baselines.lead import lead
 from pgsum.baselines.oracle import oracle
@@ -47,6 +47,12 @@ class Trace(NamedTuple):
     copy_mass: float
     coverage_loss: float | None
     reference_oovs: Ratio
+
+    @classmethod
+    def of(cls, fields: Sequence[Any]) -> "Trace":
+        """From all fields in order, as JSON gives them back."""
+        trace = cls(*fields)
+        return trace._replace(reference_oovs=Ratio(*trace.reference_oovs))
 
 
 class Written(NamedTuple):

@@ -21,6 +21,7 @@ from pgsum.cli.options import (
     Threads,
     Verbose,
 )
+from pgsum.cli.processes import processes_asked
 from pgsum.cli.progress import progress
 from pgsum.cli.reported import check_report, write_report
 from pgsum.cli.scored import Asked, in_file, of_baseline, of_model
@@ -37,7 +38,8 @@ def evaluate(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="DATA", help="A file, a folder or docstrings; else a model's own corpus."
+            metavar="DATA",
+            help="File, folder, OWNER/NAME (hub), docstrings; else a model's own.",
         ),
     ] = None,
     model: ModelPath = None,
@@ -103,8 +105,10 @@ def evaluate(
     _refuse_idle({"--reference-column": reference_column}, "with DATA", when=data is not None)
     _refuse_idle({"--split": split}, "without DATA", when=bool(predictions and not data))
     _refuse_idle({"--examples": examples}, "without --report", when=report is None)
+    processes, others = processes_asked(settings or [], device=device, threads=threads)
+    several = processes.several or None
     _refuse_idle(
-        {"--examples": examples, "--device": device},
+        {"--examples": examples, "--device": device, "--set trainer.*": several},
         f"with {in_place_of_a_model}: there is no model",
         when=in_place_of_a_model is not None,
     )
@@ -113,12 +117,12 @@ def evaluate(
     from pgsum.results import make_output_folder, write_evaluation
 
     started = time.monotonic()
-    if out is not None:
+    if out is not None and processes.is_first:
         make_output_folder(out)
     if report is not None:
         check_report(report)
     with progress() as told:
-        asked = Asked(data, split or "test", settings or [], on_bad, told)
+        asked = Asked(data, split or "test", others, on_bad, told)
         if predictions is not None:
             found = in_file(
                 predictions, asked, prediction_column, reference_column, baselines=not no_baselines
@@ -126,7 +130,7 @@ def evaluate(
         elif system is not None:
             found = of_baseline(system, asked)
         else:
-            found = of_model(model, asked, device=device, threads=threads)
+            found = of_model(model, asked, processes)
         evaluation = score(
             found.pairs,
             found.systems,
@@ -146,6 +150,7 @@ def evaluate(
             command=sys.argv,
             config=to_dict(found.config),
             inputs=found.inputs,
+            listings=found.listings,
             seconds=time.monotonic() - started,
         )
         console.note(f"written: {out}")

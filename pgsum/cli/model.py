@@ -33,10 +33,11 @@ def load_summarizer(folder: Path, *, device: str | None, threads: int | None) ->
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return Summarizer.load(folder, device=_device(device))
+    return Summarizer.load(folder, device=device_named(device))
 
 
-def _device(name: str | None) -> str:
+def device_named(name: str | None) -> str:
+    """What torch calls it; raises ConfigError where there is no such device."""
     import torch
 
     has_gpu = torch.cuda.is_available()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pgsum.cli import console
 from pgsum.cli.corpus import corpus_overrides
 from pgsum.cli.model import choose_model, load_summarizer, run_name
+from pgsum.cli.processes import Processes, in_chunks
 from pgsum.cli.progress import Report
 from pgsum.config import Config, DataConfig, DecodeConfig, change_config, load_config
 from pgsum.data.files import OptionNames
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from pgsum.evaluation import Measured
     from pgsum.summarizer import Summarizer, Summary
     from pgsum.systems import System, Trace, Written
-
-_DOCUMENTS_AT_ONCE = 1024
-"""Sorted by length together; the attention of more of them would fill the memory."""
 
 _OPTIONS = OptionNames(
     document_column="--set data.document_column=",
@@ -35,11 +33,15 @@ _OPTIONS = OptionNames(
 
 @dataclass(frozen=True)
 class Found:
-    """The pairs to score on, the number of bad rows left out of them, and where they came from."""
+    """The pairs to score on, the number of bad rows left out of them, and where they came from.
+
+    `listings` name all that was left out.
+    """
 
     pairs: list[Pair]
     skipped: int
     inputs: dict[str, Any]
+    listings: tuple[Path, ...]
 
 
 class Asked:
@@ -81,7 +83,7 @@ class Asked:
             "fingerprint": found.fingerprint,
             "files": split_digests(config.data, self.split),
         }
-        return Found(pairs, found.skipped, inputs)
+        return Found(pairs, found.skipped, inputs, found.listings)
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Scored:
     skipped: int
     config: Config
     inputs: Mapping[str, Any]
+    listings: tuple[Path, ...] = ()
     measured: "Sequence[Measured | None] | None" = field(default=None)
     explain: "Callable[[Sequence[str]], list[Summary]] | None" = field(default=None)
     """A model's summaries of documents once more, with where their words came from."""
@@ -139,11 +142,18 @@ def in_file(
         systems = {read.name: recorded(read.written)}
         if baselines:
             systems |= {name: recorded(texts) for name, texts in read.baselines.items()}
-        return Scored(systems, read.pairs, read.skipped, config, inputs, read.measured)
+        return Scored(systems, read.pairs, read.skipped, config, inputs, measured=read.measured)
     found = asked.pairs(config)
     order = match_predictions(read, found.pairs)
     systems = {read.name: recorded([read.written[place] for place in order])}
-    return Scored(systems, found.pairs, read.skipped + found.skipped, config, inputs | found.inputs)
+    return Scored(
+        systems,
+        found.pairs,
+        read.skipped + found.skipped,
+        config,
+        inputs | found.inputs,
+        found.listings,
+    )
 
 
 def _refuse_corpus_settings(data: DataConfig) -> None:
@@ -161,16 +171,18 @@ def of_baseline(name: str, asked: Asked) -> Scored:
     baseline = Baseline(name)
     config = asked.config(Config(), sections=["data"])
     found = asked.pairs(config)
-    return Scored({name: baseline}, found.pairs, found.skipped, config, found.inputs)
+    return Scored(
+        {name: baseline}, found.pairs, found.skipped, config, found.inputs, found.listings
+    )
 
 
-def of_model(model: str | None, asked: Asked, *, device: str | None, threads: int | None) -> Scored:
+def of_model(model: str | None, asked: Asked, processes: Processes) -> Scored:
     """What a model writes: about DATA, or else about the corpus that it was trained on."""
     from pgsum.bundle import sha256
     from pgsum.systems import own_name
 
     folder = choose_model(model)
-    summarizer = load_summarizer(folder, device=device, threads=threads)
+    summarizer = load_summarizer(folder, device=processes.loads_to, threads=processes.threads)
     config = asked.config(summarizer.bundle.config, sections=["data", "decode"])
     found = asked.pairs(config)
     system = partial(
@@ -178,6 +190,7 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
         summarizer,
         references=[pair.references for pair in found.pairs],
         decode=config.decode,
+        processes=processes,
         report=asked.report,
     )
     inputs = {
@@ -191,6 +204,7 @@ def of_model(model: str | None, asked: Asked, *, device: str | None, threads: in
         found.skipped,
         config,
         inputs | found.inputs,
+        found.listings,
         explain=partial(_best, summarizer, decode=config.decode),
     )
 
@@ -207,23 +221,30 @@ def _summarize_all(
     *,
     references: Sequence[Sequence[str]],
     decode: DecodeConfig,
+    processes: Processes,
     report: Report,
 ) -> "list[Written]":
     """The best summaries; references are only looked at once those are written."""
-    from pgsum.systems import Written
+    from pgsum.systems import Trace, Written
 
-    written: list[Written] = []
-    for first in range(0, len(documents), _DOCUMENTS_AT_ONCE):
+    def write(places: Sequence[int]) -> "list[Written]":
+        first = places[0]
         best = summarizer.summarize(
-            documents[first : first + _DOCUMENTS_AT_ONCE],
+            [documents[place] for place in places],
             decode=decode,
-            progress=lambda done: report("summarizing", len(written) + done, len(documents)),
+            progress=lambda done: report("summarizing", first + done, len(documents)),
         )
-        for i, summaries in enumerate(best, first):
-            summary = summaries[0]
-            trace = _trace(summary, references[i], summarizer)
-            written.append(Written(summary.text, trace))
-    return written
+        return [
+            Written(summary.text, _trace(summary, references[place], summarizer))
+            for place, (summary, *_) in zip(places, best, strict=True)
+        ]
+
+    chunks = in_chunks(range(len(documents)), batch_size=decode.batch_size)
+    return [
+        # As JSON gives it back where another process has written it.
+        Written(text, Trace.of(trace))
+        for text, trace in processes.share(chunks, write, summarizer=summarizer)
+    ]
 
 
 def _trace(summary: "Summary", references: Sequence[str], summarizer: "Summarizer") -> "Trace":

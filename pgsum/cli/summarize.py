@@ -1,16 +1,17 @@
 """`pgsum summarize`."""
 
+import os.path
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from pgsum.cli import console
-from pgsum.cli.documents import Documents
+from pgsum.cli.documents import STDIN, Documents, expand
 from pgsum.cli.explanations import Explanations
 from pgsum.cli.model import choose_model, load_summarizer, run_name
 from pgsum.cli.options import (
@@ -25,6 +26,7 @@ from pgsum.cli.options import (
     Threads,
     Verbose,
 )
+from pgsum.cli.processes import in_chunks, processes_asked
 from pgsum.cli.progress import progress
 from pgsum.config import DecodeConfig, change_config
 from pgsum.data.records import Pair
@@ -33,9 +35,6 @@ from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
     from pgsum.summarizer import Summarizer, Summary
-
-_BATCHES_AT_ONCE = 16
-"""Read ahead, to be sorted by length; more would only keep a reader waiting."""
 
 
 def summarize(
@@ -86,6 +85,9 @@ def summarize(
 ) -> None:
     """Summarize files, a line for each document."""
     console.set_mode(quiet=quiet, verbose=verbose, debug=debug, as_json=jsonl)
+    processes, others = processes_asked(settings or [], device=device, threads=threads)
+    if processes.several:
+        _check_shareable(files or [], explain)
     documents = Documents(
         files or [],
         column=column,
@@ -96,7 +98,7 @@ def summarize(
     explanations = None if explain is None else _explanations(explain, documents, jsonl=jsonl)
     admitted = documents if explanations is None else explanations.admitted(documents)
     chosen = choose_model(model)
-    summarizer = load_summarizer(chosen, device=device, threads=threads)
+    summarizer = load_summarizer(chosen, device=processes.loads_to, threads=threads)
     flags = {
         "beam_size": beam_size,
         "min_tokens": min_tokens,
@@ -107,23 +109,39 @@ def summarize(
     }
     overrides = [f"decode.{name}={value}" for name, value in flags.items() if value is not None]
     decode = change_config(
-        summarizer.bundle.config, [*(settings or []), *overrides], sections=["decode"]
+        summarizer.bundle.config, [*others, *overrides], sections=["decode"]
     ).decode
     _check_beam(decode, summarizer)
+
+    def tell(chunk: Sequence[tuple[str, Pair | BadRow]]) -> list[_Told]:
+        texts = [document.document for _, document in chunk if isinstance(document, Pair)]
+        written = iter(summarizer.summarize(texts, decode=decode) if texts else [])
+        told = []
+        for file, document in chunk:
+            summaries = next(written) if isinstance(document, Pair) else []
+            if explanations is not None and isinstance(document, Pair):
+                name = document.id if len(documents.files) == 1 else _name(file, document.id)
+                explanations.add(name, summaries[0], document.references)
+            told.append(_told(file, document, summaries, decode, as_object=jsonl))
+        return told
 
     tally = _Tally()
     # On a terminal the summaries themselves show how far it has come.
     with nullcontext() if _stdout_is_terminal() else progress() as report:
-        for file, document, summaries in _summarized(admitted, summarizer, decode):
-            tally.add(summaries, decode)
-            if explanations is not None and isinstance(document, Pair):
-                name = document.id if len(documents.files) == 1 else _name(file, document.id)
-                explanations.add(name, summaries[0], document.references)
+        chunks = in_chunks(admitted, batch_size=decode.batch_size)
+        shared = processes.share(
+            chunks,
+            tell,
+            summarizer=summarizer,
+            progress=None if report is None else partial(report, "summarizing"),
+        )
+        for told in (_Told(*fields) for fields in shared):
+            tally.add(told)
             if jsonl:
-                console.json_data(_as_object(document, summaries))
+                console.json_data(told.content)
             elif explanations is None or not explanations.on_terminal:
-                label = f"{console.one_line(file)}\t" if len(documents.files) > 1 else ""
-                for rank, text in enumerate([s.text for s in summaries] or [""], 1):
+                label = f"{console.one_line(told.file)}\t" if len(documents.files) > 1 else ""
+                for rank, text in enumerate(told.content or [""], 1):
                     ranked = f"{label}{rank}\t" if decode.n_best > 1 else label
                     console.data(ranked + console.one_line(text.strip()))
             if report is not None:
@@ -134,6 +152,24 @@ def summarize(
         console.warning(sentence)
     if tally.skipped:
         raise typer.Exit(SKIPPED)
+
+
+def _check_shareable(files: Sequence[str], explain: str | None) -> None:
+    """Raises ConfigError for what one process alone can do."""
+    if explain is not None:
+        raise ConfigError(
+            "--explain is for one process, and several are asked for.",
+            where="--explain",
+            hint="leave out trainer.devices and trainer.nodes, or --explain",
+        )
+    for file in expand(files) or [STDIN]:
+        once = os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file))
+        if file == STDIN or once:
+            raise ConfigError(
+                "Several processes cannot share what can be read only once, as standard input is.",
+                where=file,
+                hint="name a file, or leave out trainer.devices and trainer.nodes",
+            )
 
 
 def _check_beam(decode: DecodeConfig, summarizer: "Summarizer") -> None:
@@ -158,6 +194,37 @@ def _name(file: str, id_: str) -> str:
     return file if id_ == file else f"{file}: {id_}"
 
 
+class _Told(NamedTuple):
+    """What becomes of a document, in JSON's types: another process may tell it.
+
+    `content` is the object that stands for it, or the texts of its summaries, best first.
+    """
+
+    file: str
+    content: Any
+    skipped: bool
+    cut: bool
+    short: bool
+
+
+def _told(
+    file: str,
+    document: Pair | BadRow,
+    summaries: "Sequence[Summary]",
+    decode: DecodeConfig,
+    *,
+    as_object: bool,
+) -> _Told:
+    """Of a document and its summaries, best first; a bad row has none."""
+    return _Told(
+        file,
+        _as_object(document, summaries) if as_object else [summary.text for summary in summaries],
+        skipped=not summaries,
+        cut=any(summary.truncated for summary in summaries[:1]),
+        short=any(len(summary.source_tokens) < decode.min_tokens for summary in summaries[:1]),
+    )
+
+
 @dataclass
 class _Tally:
     """What a reader of the summaries should know of the documents."""
@@ -167,13 +234,11 @@ class _Tally:
     cut: int = 0
     short: int = 0
 
-    def add(self, summaries: "Sequence[Summary]", decode: DecodeConfig) -> None:
+    def add(self, told: _Told) -> None:
         self.documents += 1
-        if not summaries:
-            self.skipped += 1
-            return
-        self.cut += summaries[0].truncated
-        self.short += len(summaries[0].source_tokens) < decode.min_tokens
+        self.skipped += told.skipped
+        self.cut += told.cut
+        self.short += told.short
 
     def sentences(self, max_source_tokens: int) -> Iterator[str]:
         of_all = f"of {self.documents:,} {'document' if self.documents == 1 else 'documents'}"
@@ -183,20 +248,6 @@ class _Tally:
             yield f"{self.cut:,} {of_all} cut to the {max_source_tokens:,} tokens the model reads."
         if self.short:
             yield f"{self.short:,} {of_all} shorter than decode.min_tokens, lowered for them."
-
-
-def _summarized(
-    documents: Iterable[tuple[str, Pair | BadRow]],
-    summarizer: "Summarizer",
-    decode: DecodeConfig,
-) -> "Iterator[tuple[str, Pair | BadRow, Sequence[Summary]]]":
-    """Each document with its file and summaries, in order; a bad row has none."""
-    stream = iter(documents)
-    while chunk := list(islice(stream, _BATCHES_AT_ONCE * decode.batch_size)):
-        texts = [document.document for _, document in chunk if isinstance(document, Pair)]
-        summaries = iter(summarizer.summarize(texts, decode=decode) if texts else [])
-        for file, document in chunk:
-            yield file, document, next(summaries) if isinstance(document, Pair) else []
 
 
 def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[str, Any]:

@@ -84,6 +84,7 @@ def test_results_are_kept_in_a_new_folder_only(pgsum, here):
     done = pgsum(*options[:-1], "again", "--json")
     assert done.err == ""
     assert (here / "results" / "metrics.json").read_text(encoding="utf-8") == done.out
+    assert not (here / "results" / "skipped.jsonl").exists()
     run = json.loads((here / "results" / "run.json").read_text(encoding="utf-8"))
     inputs = run["inputs"]
     assert (inputs["data"], inputs["split"]) == ("pairs.jsonl", "test")
@@ -147,8 +148,8 @@ def test_many_documents_are_summarized_some_at_a_time(pgsum, tiny_model, here, m
         return summarize(self, documents, **settings)
 
     monkeypatch.setattr(Summarizer, "summarize", counting)
-    monkeypatch.setattr("pgsum.cli.scored._DOCUMENTS_AT_ONCE", 3)
-    pgsum(*options, "--out", "in-parts")
+    monkeypatch.setattr("pgsum.cli.processes._BATCHES_AT_ONCE", 1)
+    pgsum(*options, "--out", "in-parts", "--set", "decode.batch_size=3")
     assert sizes == [3, 3, 1]
     kept = [here / folder / "predictions.jsonl" for folder in ("at-once", "in-parts")]
     assert kept[0].read_bytes() == kept[1].read_bytes()
@@ -201,6 +202,9 @@ def test_columns_and_bad_rows_are_set_as_for_training(pgsum, here):
     assert pgsum(*options, *columns).code == 3
     done = pgsum(*options, *columns, "--on-bad", "skip")
     assert list(figures(done, code=5)) == ["lead-1", *BASELINES[1:]]
+    pgsum(*options, *columns, "--on-bad", "skip", "--out", "kept")
+    (left_out,) = (here / "kept" / "skipped.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(left_out)["row"] == 2
     assert json.loads(done.err) == {"warning": "1 bad row is left out of these figures."}
     done = pgsum(*options[:-1], *columns, "--on-bad", "skip")
     assert "odd.jsonl: 1 bad row skipped" in done.err

@@ -107,7 +107,7 @@ def test_a_command_that_is_shown_can_be_given(shown):
         data, overrides = split_arguments([*([data] if data else []), *overrides])
         load_config([*(["data=files", f"data.root={data}"] if data else []), *overrides])
     elif verb in ("summarize", "evaluate"):
-        change_config(Config(), given["settings"] or [], sections=["data", "decode"])
+        change_config(Config(), given["settings"] or [], sections=["data", "decode", "trainer"])
 
 
 @pytest.mark.parametrize("shown", commands("make"), ids=str)

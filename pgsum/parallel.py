@@ -10,12 +10,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from functools import partial
 from itertools import chain
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from threading import Lock, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pgsum.errors import PgsumError
 
@@ -23,6 +22,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Made = TypeVar("Made")
 
+_function: Callable[[Any], Any]
+"""Of a process of several: sent when it begins, not with each chunk, for it may hold much."""
 _at_work = Lock()
 """Of a process of several: held while it computes, not while it waits or sends."""
 
@@ -87,10 +88,10 @@ def _mapped(
     # Spawned, not forked: the caller may hold a model and its threads.
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, _end_with, (watched,))
+    pool = ProcessPoolExecutor(workers, context, _begin, (function, watched))
     try:
         with _ctrl_c_is_not_theirs():
-            results = pool.map(partial(_work, function), chunks)
+            results = pool.map(_work, chunks)
         yield from results
     except BaseException:
         held.close()  # else the pool would wait for what they are in the midst of
@@ -111,14 +112,19 @@ def _ctrl_c_is_not_theirs() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(function: Callable[[Sequence[Item]], Made], items: Sequence[Item]) -> Made:
-    with _at_work:
-        return function(items)
+def _begin(function: Callable[[Any], Any], watched: Connection) -> None:
+    """Ends this process once nobody holds the other end: the caller let go, or is dead.
 
-
-def _end_with(watched: Connection) -> None:
-    """Ends this process once nobody holds the other end: the caller let go, or is dead."""
+    Until then it computes `function`.
+    """
+    global _function
+    _function = function
     Thread(target=_watch, args=(watched,), daemon=True).start()
+
+
+def _work(items: Sequence[Any]) -> Any:
+    with _at_work:
+        return _function(items)
 
 
 def _watch(watched: Connection) -> None:

@@ -53,6 +53,26 @@ def test_a_chunk_may_become_one_thing(workers):
     assert steps == [(3, 7), (6, 7), (7, 7)]
 
 
+class Sent:
+    """Doubles, and knows how often it was sent to another process."""
+
+    times = 0
+
+    def __getstate__(self):
+        Sent.times += 1
+        return {}
+
+    def __call__(self, items):
+        return doubled(items)
+
+
+def test_what_is_computed_is_sent_once_to_each_process():
+    """And not with each chunk: it may be a corpus that takes a while to be opened."""
+    found = map_in_processes(Sent(), list(range(9)), chunk=1, at_most=2, workers=2)
+    assert found == doubled(range(9))
+    assert 1 <= Sent.times <= 2
+
+
 def test_what_does_not_pay_stays_in_this_process():
     here = []
     map_in_processes(lambda items: here.append(os.getpid()) or items, [1], chunk=1, at_most=0)

@@ -17,6 +17,8 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from pgsum.data.batch import Batch
+from pgsum.data.files import write_whole
+from pgsum.errors import ModelError
 from pgsum.explain.curves import write_curves
 
 # Nobody reads faster, and each report waits for the loss, which a GPU may still be at.
@@ -78,15 +80,28 @@ class MetricsFile(Logger):
         """Nothing: the settings are in config.yaml."""
 
     def forget_after(self, step: int) -> None:
-        """Leaves out the lines of later steps, and one that was cut off while it was written."""
+        """Leaves out the lines of later steps, and one that was cut off while it was written.
+
+        Raises ModelError where a line is no object with a step.
+        """
         if not self.path.is_file():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith("\n")]
-        kept = "".join(line for line in whole if json.loads(line)["step"] <= step)
-        unfinished = self.path.with_suffix(".unfinished")
-        unfinished.write_text(kept, encoding="utf-8")
-        unfinished.replace(self.path)
+        lines = self.path.read_bytes().split(b"\n")[:-1]
+        kept = [line + b"\n" for n, line in enumerate(lines, 1) if self._step(line, n) <= step]
+        write_whole(self.path, b"".join(kept))
+
+    def _step(self, line: bytes, number: int) -> int:
+        try:
+            step = json.loads(line)["step"]
+            if isinstance(step, int):
+                return step
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+        raise ModelError(
+            "The metrics of the run are damaged: this line is no object with a step.",
+            where=f"{self.path}:{number}",
+            hint="remove the line, and go on",
+        )
 
 
 class EventFiles(TensorBoardLogger):

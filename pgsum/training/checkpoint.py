@@ -9,6 +9,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -142,7 +143,8 @@ def newest_checkpoint(run_dir: Path) -> Path | None:
 
 def remove_leftovers(run_dir: Path) -> None:
     """What was being written when a process was killed: a checkpoint, a file, a bundle."""
-    for path in [*(run_dir / "ckpt").glob(f"{_UNFINISHED}*"), *run_dir.glob("*.unfinished")]:
+    hidden = (run_dir.glob(name) for name in (".*.part", ".begun"))
+    for path in chain((run_dir / "ckpt").glob(f"{_UNFINISHED}*"), *hidden):
         path.unlink()
     for folder in run_dir.glob(".model.*"):
         shutil.rmtree(folder)

@@ -21,6 +21,7 @@ from pytorch_lightning.strategies import DDPStrategy
 
 from pgsum.bundle import Bundle, save_bundle
 from pgsum.data.datamodule import SummarizationData
+from pgsum.data.files import write_whole
 from pgsum.data.prepare import Prepared
 from pgsum.data.sources import Corpus
 from pgsum.engine import is_first, quiet_lightning, repeatable, use_bfloat16
@@ -39,6 +40,7 @@ from pgsum.training.callbacks import (
 )
 from pgsum.training.card import model_card
 from pgsum.training.checkpoint import CheckpointFiles, Checkpoints, add_parameter
+from pgsum.training.folder import on_its_disk
 from pgsum.training.guards import LastBatch, SkipNonFinite
 from pgsum.training.module import TrainingModule
 from pgsum.training.patience import Patience, settled
@@ -141,6 +143,7 @@ class Run:
     def fit(self) -> TrainResult:
         last = LastBatch()
         with (
+            on_its_disk(self.run_dir),
             quiet_lightning(),
             repeatable(),
             last.explained(batch_tokens=self.config.trainer.batch_tokens),
@@ -287,9 +290,7 @@ class Run:
             "target_tokens": self.progress.target_tokens,
         }
         text = json.dumps(record, ensure_ascii=False, indent=1)
-        unfinished = self.run_dir / "run.json.unfinished"
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(self.run_dir / "run.json")
+        write_whole(self.run_dir / "run.json", text + "\n")
 
 
 def count_parameters(bundle: Bundle) -> int:

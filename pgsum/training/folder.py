@@ -2,8 +2,10 @@
 work in it.
 """
 
+import errno
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,11 +14,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pgsum.config import Config, to_yaml
+from pgsum.data.files import write_whole
 from pgsum.errors import ConfigError
 
 RUNS = Path("runs")
 CONFIG = "config.yaml"
 _LOCK = ".lock"
+_BEGUN = ".begun"
+"""Lies in a folder that is to be a run, until its config.yaml does: what is there is ours."""
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
+
+
+class _TakenError(ConfigError):
+    """Another run is in the folder."""
 
 
 def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
@@ -39,7 +49,7 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
 def _check(out: Path, *, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise ConfigError("The output folder is a file.", where=str(out))
-    if out.exists() and any(path.name != _LOCK for path in out.iterdir()):
+    if out.exists() and not _is_begun(out) and any(path.name != _LOCK for path in out.iterdir()):
         if not overwrite:
             raise _not_empty(out)
         if not (out / CONFIG).is_file():
@@ -70,15 +80,18 @@ def new_run_folder(
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(locked(folder))
-                if overwrite:
-                    _empty(folder)
-                elif (folder / CONFIG).exists():
+                begun = _is_begun(folder)
+                if (folder / CONFIG).exists() and not overwrite:
                     raise _not_empty(folder)
+                (folder / _BEGUN).touch()
+                if overwrite or begun:
+                    _empty(folder)
                 write(folder)
-                (folder / CONFIG).write_text(to_yaml(config), encoding="utf-8")
+                write_whole(folder / CONFIG, to_yaml(config))
+                (folder / _BEGUN).unlink()
             except OSError as error:
                 raise _cannot_be_made(folder, error) from error
-            except ConfigError:
+            except _TakenError:
                 if out is not None:
                     raise
                 continue
@@ -86,16 +99,21 @@ def new_run_folder(
             return
 
 
+def _is_begun(folder: Path) -> bool:
+    """Whether a run was being made there when its process was killed, or its disk was full."""
+    return (folder / _BEGUN).exists() and not (folder / CONFIG).exists()
+
+
 def _empty(folder: Path) -> None:
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-        elif path.name != _LOCK:
+        elif path.name not in (_LOCK, _BEGUN):
             path.unlink()
 
 
-def _not_empty(folder: Path) -> ConfigError:
-    return ConfigError(
+def _not_empty(folder: Path) -> _TakenError:
+    return _TakenError(
         "The output folder is not empty.",
         where=str(folder),
         hint="choose another with --out, give --overwrite to replace it, or go on with the run "
@@ -107,16 +125,39 @@ def _not_empty(folder: Path) -> ConfigError:
 def locked(folder: Path) -> Iterator[None]:
     """As long as this lasts nobody else trains in `folder`; it ends with the process at the latest.
 
-    Raises ConfigError where somebody does.
+    Raises ConfigError where somebody does, and where nothing can be written to it.
     """
+    lock = FileLock(folder / _LOCK, blocking=False)
     try:
-        with FileLock(folder / _LOCK, blocking=False):
-            yield
+        lock.acquire()
     except Timeout as error:
-        raise ConfigError(
+        raise _TakenError(
             "Another process is training in this folder.",
             where=str(folder),
             hint="wait for it, or choose another folder with --out",
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"The folder cannot be written: {error.strerror or error}.", where=str(folder)
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def on_its_disk(folder: Path) -> Iterator[None]:
+    """Raises ConfigError where the disk fails on which a run in `folder` has begun."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        raise ConfigError(
+            f"The run cannot be kept: {error.strerror}.",
+            where=str(error.filename or folder),
+            hint=f"make room there, then go on: pgsum train --resume {shlex.quote(str(folder))}",
         ) from error
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsum.config import Config, change_config, load_config, to_dict, to_yaml
+from pgsum.data.files import write_whole
 from pgsum.environment import versions
 from pgsum.errors import ConfigError, DataError, ModelError
 from pgsum.plain_yaml import written
@@ -17,6 +18,7 @@ from pgsum.training.checkpoint import newest_checkpoint, read_checkpoint
 from pgsum.training.folder import CONFIG
 
 HISTORY, VOCAB, SURFACE = "history.jsonl", "vocab.json", "surface.json"
+_ANEW = "train anew"
 
 _SECTIONS = ("data", "decode", "model", "optim", "trainer")
 _FREE = {
@@ -78,14 +80,16 @@ def open_run(folder: Path, overrides: Sequence[str] = ()) -> Earlier:
     checkpoint = {} if path is None else read_checkpoint(path)
     step = int(checkpoint.get("global_step", 0))
     _check_that_it_may_go_on(folder, step, config)
-    init = _history(folder)[0]["init"]
+    init = _begun_from(folder / HISTORY)
+    vocab = Vocab.load(folder / VOCAB)
+    surface = Surface.from_dict(_object(_text(folder / SURFACE), folder / SURFACE))
     return Earlier(
         folder,
         config,
         changed,
-        Vocab.load(folder / VOCAB),
-        Surface.from_dict(json.loads(_text(folder / SURFACE))),
-        None if init is None else Path(init),
+        vocab,
+        surface,
+        init,
         path,
         step,
         checkpoint["pgsum"]["about"] if checkpoint else {},
@@ -115,8 +119,11 @@ def _check_that_it_may_go_on(folder: Path, step: int, config: Config) -> None:
     record = folder / "run.json"
     if not record.is_file():
         return
-    stopped = json.loads(record.read_text(encoding="utf-8"))["stopped"]
-    if stopped == "finished" and step >= config.trainer.max_steps:
+    ended = _object(_text(record), record, hint="remove it, and go on")
+    # Of a run that went on and was then killed, it still tells of the end before.
+    if (ended.get("stopped"), ended.get("steps")) == ("finished", step) and (
+        step >= config.trainer.max_steps
+    ):
         raise ConfigError(
             f"The training is finished: {step:,} of {config.trainer.max_steps:,} steps.",
             where=str(folder),
@@ -151,21 +158,40 @@ def history_line(*, step: int, **what: Any) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _history(folder: Path) -> list[dict[str, Any]]:
-    """Its lines; one that was cut off while it was written is none."""
-    lines = _text(folder / HISTORY).splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+def _begun_from(history: Path) -> Path | None:
+    """The bundle that its first line names, if any."""
+    first = _object(_text(history).partition("\n")[0], history)
+    init = first.get("init")
+    if "init" not in first or not isinstance(init, str | None):
+        raise _damaged(history)
+    return None if init is None else Path(init)
+
+
+def _object(text: str, path: Path, *, hint: str = _ANEW) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise _damaged(path, hint=hint)
+    return content
 
 
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise _damaged(path) from error
     except OSError as error:
         raise ModelError(
             f"{path.name} of the run cannot be read: {error.strerror}.",
             where=str(path),
-            hint="train anew",
+            hint=_ANEW,
         ) from error
+
+
+def _damaged(path: Path, *, hint: str = _ANEW) -> ModelError:
+    return ModelError(f"{path.name} of the run is damaged.", where=str(path), hint=hint)
 
 
 def go_on(earlier: Earlier) -> None:
@@ -174,6 +200,4 @@ def go_on(earlier: Earlier) -> None:
     with (earlier.folder / HISTORY).open("a", encoding="utf-8") as file:
         file.write(history_line(step=earlier.step, changed=changed))
     if changed:
-        unfinished = earlier.folder / f"{CONFIG}.unfinished"
-        unfinished.write_text(to_yaml(earlier.config), encoding="utf-8")
-        unfinished.replace(earlier.folder / CONFIG)
+        write_whole(earlier.folder / CONFIG, to_yaml(earlier.config))

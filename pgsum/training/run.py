@@ -22,7 +22,7 @@ from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, Say, report_nothing
 from pgsum.training.checkpoint import remove_leftovers
 from pgsum.training.fit import Run, TrainResult, count_parameters
-from pgsum.training.folder import locked, new_run_folder, run_folder
+from pgsum.training.folder import locked, new_run_folder, on_its_disk, run_folder
 from pgsum.training.plan import (
     check_embeddings,
     check_installation,
@@ -164,9 +164,10 @@ def resume(
         )
         check_same(earlier, run.about)
         if is_first():
-            remove_leftovers(run_dir)
-            go_on(earlier)
-            run.metrics.forget_after(earlier.step)
+            with on_its_disk(run_dir):
+                remove_leftovers(run_dir)
+                run.metrics.forget_after(earlier.step)
+                go_on(earlier)
         say(f"going on after step {earlier.step:,}")
         return run.fit()
 

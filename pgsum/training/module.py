@@ -1,6 +1,7 @@
 """The LightningModule: loss, logging, optimizer; the mathematics is in pgsum.nn."""
 
 import math
+from typing import cast
 
 import pytorch_lightning as pl
 import torch
@@ -119,7 +120,7 @@ class TrainingModule(pl.LightningModule):
         self.gradient_norm = norm
         if self.optim.clip_norm:
             clip_grads_with_norm_(with_gradient, self.optim.clip_norm, norm)
-        if (self.global_step + 1) % self.log_every == 0:
+        if self._may_be_logged(self.global_step + 1):
             self.log("grad_norm", norm)
             self.log("learning_rate", optimizer.param_groups[0]["lr"])
             if (memory := memory_in_use()) is not None:
@@ -129,6 +130,12 @@ class TrainingModule(pl.LightningModule):
             optimizer.found_inf = (~norm.isfinite()).float()  # type: ignore[attr-defined]
         elif not norm.isfinite():
             optimizer.zero_grad()
+
+    def _may_be_logged(self, step: int) -> bool:
+        """So may the last one, which a validation follows: Lightning writes it, whatever it is."""
+        batches = step * self.trainer.accumulate_grad_batches
+        every = cast(int, self.trainer.val_check_batch)
+        return 0 in (step % self.log_every, batches % every) or step == self.max_steps
 
     def configure_optimizers(self) -> dict[str, object]:  # type: ignore[override]
         optimizer = build_optimizer(self.model, self.optim)

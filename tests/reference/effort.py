@@ -1,6 +1,7 @@
 """How much is tried: a little each time the tests run, all of it by `make fuzz`."""
 
 import os
+import sys
 from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
@@ -27,3 +28,8 @@ def some(cases: Sequence[Case], count: int, *, by_fuzz: int | None = None) -> li
     if count >= len(cases):
         return list(cases)
     return [cases[place] for place in sorted(Random(seed).sample(range(len(cases)), count))]
+
+
+def tell(line: str) -> None:
+    """What `make fuzz` prints of a test; where pytest captures, it is kept for a failure."""
+    print(line, file=sys.__stdout__, flush=True)

@@ -1,13 +1,12 @@
-import hashlib
 import json
-import random
 import shutil
 import signal
 from pathlib import Path
 
 import pytest
 import torch
-from reference.killed import run_until
+from reference.effort import some
+from reference.killed import run_until, what_it_left
 from reference.small_corpus import TINY, write_corpus
 
 from pgsum.bundle import load_bundle
@@ -32,6 +31,7 @@ KINDS = {
         "model.dropout=0",
     ],
     "helped": ["trainer.loader_workers=2"],
+    "logged-rarely": ["trainer.log_every=7"],
 }
 
 
@@ -47,31 +47,6 @@ def settings(corpus: Path, *overrides: str) -> list[str]:
 
 def quiet(line: str) -> None:
     pass
-
-
-def what_it_left(folder: Path) -> dict[str, object]:
-    """All that a run leaves but for times: each file of its bundle, its last state, its figures."""
-    left: dict[str, object] = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted((folder / "model").iterdir())
-    }
-    last = read_checkpoint(folder / "ckpt" / "last.ckpt")
-    left["step"] = last["global_step"]
-    states = [last["state_dict"], *last["optimizer_states"][0]["state"].values()]
-    left["tensors"] = hashlib.sha256(
-        b"".join(value.numpy().tobytes() for state in states for value in state.values())
-    ).hexdigest()
-    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    left["metrics"] = [
-        {name: value for name, value in json.loads(line).items() if name != "tokens_per_second"}
-        for line in lines
-    ]
-    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    for name in ("stopped", "steps", "scores", "target_tokens", "coverage_from"):
-        left[name] = record[name]
-    left["others"] = sorted(path.name for path in folder.iterdir())
-    left["checkpoints"] = sorted(path.name for path in (folder / "ckpt").iterdir())
-    return left
 
 
 def stop_at(step: int, monkeypatch: pytest.MonkeyPatch, sent: int = signal.SIGTERM):
@@ -126,8 +101,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(corpus, tmp_path):
     wanted = settings(corpus, "model.coverage=auto", "trainer.coverage_steps=4")
     events = run_until(None, wanted, tmp_path / "whole")
     expected = what_it_left(tmp_path / "whole")
-    draw = random.Random(5)
-    for moment in sorted(draw.sample(range(1, events + 1), 12)):
+    for moment in some(range(1, events + 1), 12, by_fuzz=20):
         out = tmp_path / f"at-{moment}"
         run_until(moment, wanted, out)
         assert not (out / "run.json").exists() or moment == events

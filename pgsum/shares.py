@@ -161,6 +161,7 @@ class _Shared(pl.LightningModule):
             if isinstance(chunk, Exception):
                 raise chunk
             results = self.work(chunk)
+            assert len(results) == len(chunk)
         except Exception as error:
             return {"chunk": number, "error": _as_fields(error)}
         if self.progress is not None:
@@ -181,14 +182,15 @@ class _Files(BasePredictionWriter):
         self.threads = threads
         self.rank = 0
         self.processes = 1
+        self.made = ""
         self.folder = Path()
         self.own: TextIO | None = None
         self.parent: int | None = None
         self.begun: dict[int, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "_Files":
-        # Those that are begun meanwhile never see a Ctrl-C: it is this process that ends them.
-        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # Until all are at work: Lightning's own handler waits for the others, whatever they are at.
+        self.mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
@@ -196,11 +198,11 @@ class _Files(BasePredictionWriter):
             if error is not None:
                 process.kill()
             process.wait()
-        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         if self.own is not None:
             self.own.close()
-            if self.rank == 0:
-                shutil.rmtree(self.folder, ignore_errors=True)
+        if self.made:
+            shutil.rmtree(self.made, ignore_errors=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Called when the processes know each other."""
@@ -212,11 +214,11 @@ class _Files(BasePredictionWriter):
         # Lightning looks at its list now and then, and where one of them has failed, it kills this
         # process, too, before it could say so.
         self._by_lightning().clear()
-        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         if self.threads is not None:
             torch.set_num_threads(self.threads)  # Lightning shares the cores out
-        made = tempfile.mkdtemp(prefix="pgsum-") if self.rank == 0 else ""
-        self.folder = Path(trainer.strategy.broadcast(made))
+        if self.rank == 0:
+            self.made = tempfile.mkdtemp(prefix="pgsum-")
+        self.folder = Path(trainer.strategy.broadcast(self.made))
         if self.folder.is_dir():
             self.own = (self.folder / f"{self.rank}.unfinished").open("w")
         if not trainer.strategy.reduce_boolean_decision(self.own is not None, all=True):
@@ -232,6 +234,9 @@ class _Files(BasePredictionWriter):
 
     def on_predict_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         _listen()  # Lightning has put its own in place of it
+        # Where this one was begun with all of them held back, it sees all but a Ctrl-C: that is for
+        # the one that began it.
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask - {*_SIGNALS[1:]})
 
     def write_on_batch_end(
         self,

@@ -1,5 +1,6 @@
 # make quickstart   train on the documentation installed here, measure it, summarize a file
 # make test         all checks: style, types, import contracts, tests
+# make fuzz         properties with new examples for FUZZ_MINUTES=30, then every moment of a fault
 # make bench        measure how fast it is here; BENCH="--only rouge" measures that alone
 # make wheel        dist/*.whl
 # make clean        remove what the others made, but for runs/
@@ -9,7 +10,8 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --no-input --disable-pip-version-check --quiet \
 	--constraint constraints.txt
 
-.PHONY: quickstart test bench wheel clean
+.PHONY: quickstart test fuzz bench wheel clean
+FUZZ_MINUTES := 30
 
 # Training prints the folder of its run, and nothing else, on stdout.
 quickstart: $(VENV)/installed
@@ -25,6 +27,9 @@ test: $(VENV)/installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q
+
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python tests/fuzz --minutes $(FUZZ_MINUTES)
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks --out build/benchmarks.json $(BENCH)

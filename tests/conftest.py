@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("pgsum", deadline=None)
 settings.register_profile(
-    "fuzz", deadline=None, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+    "fuzz", deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("PGSUM_TESTS", "pgsum"))
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOBase
 from itertools import count
 from pathlib import Path
@@ -75,7 +75,11 @@ def share_out(
             enable_model_summary=False,
             use_distributed_sampler=False,
         )
-        trainer.predict(module, return_predictions=False)
+        try:
+            trainer.predict(module, return_predictions=False)
+        except RuntimeError:  # while they spoke to each other
+            files.look_after_the_others(seconds=1.0)
+            raise
         return files.merged()
 
 
@@ -254,7 +258,7 @@ class _Files(BasePredictionWriter):
         self.own.write(json.dumps(prediction) + "\n")
         if "error" in prediction:
             (self.folder / f"failed.{prediction['chunk']}").touch()
-        self._look_after_the_others()
+        self.look_after_the_others()
 
     def failed_before(self, number: int) -> bool:
         """Whether a chunk before this one went wrong: nobody will ask for more."""
@@ -274,13 +278,16 @@ class _Files(BasePredictionWriter):
             return None
         paths = [self._complete(rank) for rank in range(self.processes)]
         while not all(path.exists() for path in paths):
-            self._look_after_the_others()
+            self.look_after_the_others()
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         return merged([path.open() for path in paths])
 
-    def _look_after_the_others(self) -> None:
+    def look_after_the_others(self, *, seconds: float = 0.0) -> None:
+        """PgsumError where one that this process began has died, or does so within `seconds`."""
         for rank, process in self.begun.items():
-            if process.poll() and not self._complete(rank).exists():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+            if process.returncode and not self._complete(rank).exists():
                 raise PgsumError(
                     f"Process {rank + 1} of {self.processes} died: "
                     + (

@@ -151,12 +151,6 @@ class _Shared(pl.LightningModule):
     ) -> Any:
         return batch  # of text
 
-    def on_predict_start(self) -> None:
-        self.summarizer.device = self.device
-
-    def on_predict_end(self) -> None:
-        self.summarizer.device = torch.device("cpu")  # where Lightning leaves a model
-
     def predict_step(self, batch: tuple[int, int, Any]) -> dict[str, Any]:
         number, items, chunk = batch
         if chunk is None:

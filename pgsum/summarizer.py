@@ -95,8 +95,12 @@ class Summarizer:
 
     def __init__(self, bundle: Bundle, *, device: str | torch.device = "cpu") -> None:
         self.bundle = bundle
-        self.device = torch.device(device)
-        self.model = bundle.model.to(self.device).eval()
+        self.model = bundle.model.to(device).eval()
+
+    @property
+    def device(self) -> torch.device:
+        """Where its model is: a training may move it."""
+        return next(self.model.parameters()).device
 
     @classmethod
     def load(cls, path: str | Path, *, device: str | torch.device = "cpu") -> "Summarizer":

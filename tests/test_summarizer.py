@@ -157,3 +157,10 @@ def test_spans_and_what_lies_between_them_are_the_original_text(summarizer, docu
         read += document[end:start] + token
         end = stop
     assert read + document[end:] == document
+
+
+def test_a_summarizer_is_where_its_model_is(summarizer):
+    """Lightning moves a model to a GPU while somebody has it validate."""
+    assert summarizer.device == torch.device("cpu")
+    summarizer.model.to("meta")
+    assert summarizer.device == torch.device("meta")

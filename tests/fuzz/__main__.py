@@ -25,7 +25,7 @@ MOMENTS = (
 )
 # As Hypothesis prints it: the name of a test, and below it what became of each phase.
 _NAME = re.compile(r"(tests/\S+::\S+):")
-_EXAMPLES = re.compile(r" +- (\d+) passing examples, (\d+) failing")
+_EXAMPLES = re.compile(r" +- (\d+) passing.*?, (\d+) failing")
 
 
 class Tried(NamedTuple):

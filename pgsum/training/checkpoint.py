@@ -275,12 +275,12 @@ def _set_random(state: Mapping[str, Any]) -> None:
 def add_parameter(checkpoint: dict[str, Any], module: TrainingModule, name: str) -> None:
     """Makes the checkpoint of a model without the parameter `name` one of a model with it.
 
-    It is as in `module`; the optimizer, which counts parameters by their order, keeps what it
-    remembers of all others.
+    It is zero; the optimizer, which counts parameters by their order, keeps what it remembers of
+    all others.
     """
     if name in checkpoint["state_dict"]:
         return
-    checkpoint["state_dict"][name] = module.get_parameter(name).detach().clone()
+    checkpoint["state_dict"][name] = torch.zeros_like(module.get_parameter(name)).detach()
     names = [known for known, _ in module.named_parameters()]
     place = names.index(name)
     for optimizer in checkpoint["optimizer_states"]:

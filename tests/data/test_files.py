@@ -5,7 +5,7 @@ import os
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pgsum.data import files
@@ -141,6 +141,8 @@ def test_damaged_gz_is_named(tmp_path, damage):
 
 @given(TEXT, st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
 def test_byte_order_mark_says_the_encoding_and_is_removed(text, encoding):
+    # In UTF-16 that would be the mark of UTF-32, and no text begins so.
+    assume(not text.startswith("\0"))
     assert text_of(text.encode(encoding)) == text
 
 

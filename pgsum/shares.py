@@ -332,7 +332,8 @@ def _raised(fields: dict[str, Any]) -> Exception:
     if "fault" in fields:
         error: Exception = RuntimeError(fields["fault"])
     else:
-        error = known = PgsumError(**fields["parts"])
+        parts = fields["parts"]
+        error = known = PgsumError(parts["message"], where=parts["where"], hint=parts["hint"])
         known.exit_code = fields["exit_code"]
     error.add_note(fields["traceback"])
     return error

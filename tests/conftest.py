@@ -4,6 +4,7 @@ The machine may be busy, and then two threads of one test spin for each other.
 """
 
 import os
+import signal
 from collections.abc import Iterator
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported, here and in subprocesses
@@ -16,6 +17,14 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("PGSUM_TESTS", "pgsum"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_as_in_a_terminal() -> None:
+    """For the commands that tests begin, too: in the background, shells have them ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pgsum.config import load_config
-from pgsum.training import run
+from pgsum.training import fit, run
 from pgsum.training.module import TrainingModule
 
 
@@ -33,7 +33,7 @@ def test_fault_15_all_gradients_are_clipped_together_and_a_shared_table_once(tmp
             super().optimizer_step(*arguments, **named)
             after.update(gradients(self))
 
-    monkeypatch.setattr(run, "TrainingModule", Watched)
+    monkeypatch.setattr(fit, "TrainingModule", Watched)
     limit = 1e-3
     config = load_config(
         [

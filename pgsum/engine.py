@@ -9,8 +9,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytorch_lightning as pl
 import torch
 from pytorch_lightning.utilities import rank_zero_only
+
+
+def make_trainer(**settings: Any) -> pl.Trainer:
+    """Lightning's trainer, whose saving, progress and sharing out of data are ours."""
+    return pl.Trainer(
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        use_distributed_sampler=False,
+        **settings,
+    )
 
 
 def is_first() -> bool:
@@ -32,12 +44,12 @@ def use_bfloat16(precision: str, device: torch.device) -> bool:
 
 
 @contextmanager
-def repeatable() -> Iterator[None]:
+def repeatable(device: torch.device) -> Iterator[None]:
     """On a processor the same sums in the same order each time; a GPU is left as it is."""
     before = torch.are_deterministic_algorithms_enabled()
     memory: Any = torch.utils.deterministic
     filled = memory.fill_uninitialized_memory
-    if not torch.cuda.is_available():
+    if device.type == "cpu":
         torch.use_deterministic_algorithms(True)
         # It would fill each table with NaN before anything is written to it.
         memory.fill_uninitialized_memory = False

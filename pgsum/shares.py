@@ -28,7 +28,7 @@ from pytorch_lightning.callbacks import BasePredictionWriter
 from pytorch_lightning.strategies import DDPStrategy
 from torch.utils.data import DataLoader, IterableDataset
 
-from pgsum.engine import quiet_lightning
+from pgsum.engine import make_trainer, quiet_lightning
 from pgsum.errors import ConfigError, DataError, PgsumError
 from pgsum.summarizer import Summarizer
 
@@ -63,17 +63,13 @@ def share_out(
     files = _Files(strategy, threads)
     module = _Shared(summarizer, chunks, work, files, progress)
     with quiet_lightning(), _ended_by_signals(), files:
-        trainer = pl.Trainer(
+        trainer = make_trainer(
             accelerator=accelerator,
             strategy=strategy,
             devices=devices,
             num_nodes=nodes,
             callbacks=[files],
             logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
         )
         try:
             trainer.predict(module, return_predictions=False)

@@ -24,7 +24,7 @@ from pgsum.data.datamodule import SummarizationData
 from pgsum.data.files import write_whole
 from pgsum.data.prepare import Prepared
 from pgsum.data.sources import Corpus
-from pgsum.engine import is_first, quiet_lightning, repeatable, use_bfloat16
+from pgsum.engine import is_first, make_trainer, quiet_lightning, repeatable, use_bfloat16
 from pgsum.environment import versions
 from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
@@ -145,7 +145,6 @@ class Run:
         with (
             on_its_disk(self.run_dir),
             quiet_lightning(),
-            repeatable(),
             last.explained(batch_tokens=self.config.trainer.batch_tokens),
         ):
             return self._fit(last)
@@ -157,7 +156,8 @@ class Run:
         if self.earlier and self.earlier.checkpoint:
             begun_from = self.earlier.checkpoint
         try:
-            trainer.fit(module, self.data, ckpt_path=begun_from, weights_only=True)
+            with repeatable(trainer.strategy.root_device):
+                trainer.fit(module, self.data, ckpt_path=begun_from, weights_only=True)
         except Stopped as stop:
             stopped = "terminated" if stop.signum == signal.SIGTERM else "interrupted"
         self.skipping.check(trainer)
@@ -203,7 +203,7 @@ class Run:
             curves = Curves(self.metrics.path, metric=settings.metric, say=self.say)
             callbacks.append(curves)
         several = settings.devices * settings.nodes > 1
-        trainer = pl.Trainer(
+        trainer = make_trainer(
             accelerator=settings.accelerator,
             strategy=DDPStrategy(find_unused_parameters=self.config.model.coverage == "auto")
             if several or settings.strategy == "ddp"
@@ -220,10 +220,6 @@ class Run:
             logger=loggers,
             callbacks=callbacks,
             plugins=[files],
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            use_distributed_sampler=False,
         )
         if self.about["bfloat16"] is None:
             device = trainer.strategy.root_device

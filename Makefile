@@ -26,7 +26,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q --numprocesses auto --maxprocesses 4 --dist loadfile
 
 fuzz: $(VENV)/installed-dev
 	$(BIN)/python tests/fuzz --minutes $(FUZZ_MINUTES)

@@ -83,11 +83,21 @@ def test_two_processes_train_as_one_with_two_batches_a_step(corpus, alone, tmp_p
     assert json.loads((out / "run.json").read_text(encoding="utf-8"))["processes"] == 2
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-def test_two_processes_that_were_stopped_go_on_to_the_same_end(corpus, tmp_path, sent):
-    """With dropout: each process has numbers of its own to drop by."""
+@pytest.fixture(scope="module")
+def in_two(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
+    """A run of two processes that nobody stopped, with what was asked of it.
+
+    With dropout: each process has numbers of its own to drop by.
+    """
+    out = tmp_path_factory.mktemp("in_two") / "whole"
     wanted = settings(corpus, "trainer.devices=2", "model.coverage=auto")
-    assert run(command(*wanted, "--out", str(tmp_path / "whole"))).returncode == 0
+    assert run(command(*wanted, "--out", str(out))).returncode == 0
+    return wanted, out
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_two_processes_that_were_stopped_go_on_to_the_same_end(in_two, tmp_path, sent):
+    wanted, whole = in_two
     out = tmp_path / "run"
     process = subprocess.Popen(
         command(*wanted, "--out", str(out)),
@@ -116,9 +126,9 @@ def test_two_processes_that_were_stopped_go_on_to_the_same_end(corpus, tmp_path,
     assert "trainer.devices is 2 in this run, and cannot become 1" in refused.stderr
     done = run(command("--resume", str(out)))
     assert done.returncode == 0, done.stderr
-    own, others = weights(out), weights(tmp_path / "whole")
+    own, others = weights(out), weights(whole)
     assert all(torch.equal(tensor, others[name]) for name, tensor in own.items())
-    assert metrics(out) == metrics(tmp_path / "whole")
+    assert metrics(out) == metrics(whole)
 
 
 def a_free_port() -> int:

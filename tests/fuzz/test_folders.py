@@ -106,6 +106,7 @@ def gone_on(run: Path, name: str, content: bytes) -> None:
         resume(folder, ["trainer.max_steps=3"], say=quiet)
 
 
+@FEW
 @given(st.data())
 def test_a_run_with_a_spoilt_file_begins_to_go_on_or_is_refused(run, data):
     with pytest.MonkeyPatch.context() as patch:

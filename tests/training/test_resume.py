@@ -1,6 +1,8 @@
 import json
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,21 @@ def test_a_signal_within_a_validation_ends_it_at_once(corpus, tmp_path, monkeypa
     assert SearchValidation.summaries is summaries
     resume(tmp_path / "run", say=quiet)
     assert what_it_left(tmp_path / "run") == what_it_left(whole.run_dir)
+
+
+def test_a_second_signal_ends_the_process_at_once():
+    program = """
+import signal
+from pgsum.training.stopping import Signals
+Signals().listen()
+signal.raise_signal(signal.SIGTERM)
+print("it goes on to the end of its step", flush=True)
+signal.raise_signal(signal.SIGTERM)
+print("and on")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGTERM
+    assert done.stdout == "it goes on to the end of its step\n"
 
 
 def test_what_may_change_changes_and_is_written_down(corpus, tmp_path):

@@ -4,7 +4,6 @@ from itertools import islice
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 from torch.utils.data import DataLoader
 
 from pgsum.config import TrainerConfig
@@ -33,7 +32,6 @@ class SummarizationData(pl.LightningDataModule):
         self.start = 0
 
     def train_dataloader(self) -> DataLoader[Batch]:
-        workers = self.trainer_config.loader_workers
         return DataLoader(
             self.prepared.train,
             batch_sampler=self._batches(
@@ -42,9 +40,7 @@ class SummarizationData(pl.LightningDataModule):
                 processes=self.trainer.world_size if self.trainer else 1,
             ),
             collate_fn=collate_rows,
-            num_workers=workers,
-            # Else it would draw from the numbers that dropout is made of.
-            generator=torch.Generator(),
+            num_workers=self.trainer_config.loader_workers,
         )
 
     def val_dataloader(self) -> DataLoader[Batch]:

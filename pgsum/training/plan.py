@@ -1,7 +1,9 @@
 """What a training would do, found out without training."""
 
 from importlib.util import find_spec
+from multiprocessing.connection import Listener
 from pathlib import Path
+from tempfile import gettempdir
 
 import torch
 
@@ -68,7 +70,7 @@ def check_embeddings(model: ModelConfig) -> None:
 
 
 def check_installation(trainer: TrainerConfig) -> None:
-    """Raises ConfigError where a package or a GPU is asked for that is not there."""
+    """Raises ConfigError where a GPU, a package or processes are asked for that cannot be had."""
     has_gpu = torch.cuda.is_available() or torch.backends.mps.is_available()
     if trainer.accelerator == "gpu" and not has_gpu:
         raise ConfigError(
@@ -82,6 +84,25 @@ def check_installation(trainer: TrainerConfig) -> None:
             where="trainer.tensorboard",
             hint="pip install tensorboard, or leave the setting out",
         )
+    if trainer.loader_workers:
+        _check_sockets()
+
+
+def _check_sockets() -> None:
+    """Processes hand batches over through sockets in the folder of temporary files.
+
+    Where none can be made there, torch would wait for the first batch for ever: the error is lost
+    in a thread of the process that makes it.
+    """
+    try:
+        Listener(family="AF_UNIX").close()
+    except OSError as error:
+        raise ConfigError(
+            f"Processes that make batches cannot pass them on through a socket in "
+            f"{gettempdir()}: {error.strerror or error}.",
+            where="trainer.loader_workers",
+            hint="set TMPDIR to a folder with a shorter path, or trainer.loader_workers=0",
+        ) from error
 
 
 def read_embeddings(model: ModelConfig, vocab: Vocab) -> WordVectors | None:

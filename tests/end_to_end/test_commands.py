@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from reference.small_corpus import TINY, write_corpus
@@ -36,10 +38,18 @@ class Ended:
     """Processes of its own that are still there."""
 
 
-def ended(arguments: list[str], folder: Path, *python: str, **environment: str) -> Ended:
-    """A command run in `folder`, its temporary files below it."""
-    (folder / "temporary").mkdir(exist_ok=True)
-    places = {"PGSUM_CACHE": str(folder / "cache"), "TMPDIR": str(folder / "temporary")}
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files whose path is short: a socket's may have a hundred bytes."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def ended(
+    arguments: list[str], folder: Path, temporary: Path, *python: str, **environment: str
+) -> Ended:
+    """A command run in `folder`."""
+    places = {"PGSUM_CACHE": str(folder / "cache"), "TMPDIR": str(temporary)}
     process = subprocess.Popen(
         [sys.executable, *python, "-m", "pgsum", *arguments],
         cwd=folder,
@@ -68,29 +78,29 @@ def in_session(session: int) -> list[str]:
 
 
 @pytest.mark.fault(43)
-def test_no_command_needs_a_network_and_a_name_of_the_hub_is_refused_at_once(tmp_path):
+def test_no_command_needs_a_network_and_a_name_of_the_hub_is_refused_at_once(tmp_path, temporary):
     write_corpus(tmp_path / "corpus")
     refused = tmp_path / "refused"
     places = {"PYTHONPATH": str(OFFLINE), "REFUSED": str(refused)}
     for arguments in COMMANDS:
-        done = ended(arguments, tmp_path, **places)
+        done = ended(arguments, tmp_path, temporary, **places)
         assert done.code == 0, done.err
         assert not refused.exists(), f"{arguments[0]}: {refused.read_text(encoding='utf-8')}"
-    done = ended(["train", "someone/stories", *TRAINED], tmp_path, **places)
+    done = ended(["train", "someone/stories", *TRAINED], tmp_path, temporary, **places)
     assert done.code == 3
     assert "hint: offline: give a local path" in done.err
     asked = refused.read_text(encoding="utf-8").splitlines()
     assert 1 <= len(asked) <= 2, "its library asks once more"
 
 
-def test_no_command_warns_of_itself_or_leaves_a_file_or_a_process_behind(tmp_path):
+def test_no_command_warns_of_itself_or_leaves_a_file_or_a_process_behind(tmp_path, temporary):
     write_corpus(tmp_path / "corpus")
     for arguments in COMMANDS:
-        done = ended(arguments, tmp_path, "-X", "dev", "-W", "error::ResourceWarning")
+        done = ended(arguments, tmp_path, temporary, "-X", "dev", "-W", "error::ResourceWarning")
         assert done.code == 0, done.err
         own = [line for line in done.err.splitlines() if "Warning" in line and "/pgsum/" in line]
         assert own == []
         assert "ResourceWarning" not in done.err, done.err
         assert done.left == []
-        temporary = {path.name for path in (tmp_path / "temporary").iterdir()}
-        assert temporary <= {f"torchinductor_{getuser()}"}, "torch keeps that one"
+        left = {path.name for path in temporary.iterdir()}
+        assert left <= {f"torchinductor_{getuser()}"}, "torch keeps that one"

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process holds"),
 ]
 
-FEW, MANY = 1_000, 10_000
+FEW, MANY = 3_000, 12_000
 WORD_CHARS, WORDS = 200, 20
 """Few words, and long ones: much text to hold, and little to do."""
 TEXT_BYTES = WORD_CHARS * WORDS

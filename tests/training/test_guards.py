@@ -8,11 +8,12 @@ import torch
 from reference.small_corpus import TINY, write_corpus
 
 from pgsum.bundle import load_bundle
-from pgsum.config import load_config
+from pgsum.config import TrainerConfig, load_config
 from pgsum.data import datamodule
 from pgsum.data.batch import Batch
 from pgsum.data.datamodule import SummarizationData
 from pgsum.errors import ConfigError, ModelError
+from pgsum.training import plan
 from pgsum.training.guards import LastBatch, SkipNonFinite
 from pgsum.training.module import TrainingModule
 from pgsum.training.run import train
@@ -187,3 +188,18 @@ def test_a_killed_process_that_makes_batches_is_named(tmp_path, monkeypatch):
     ) as e:
         train(config, out=tmp_path / "run", say=lambda line: None)
     assert e.value.hint == "set trainer.loader_workers=0"
+
+
+@pytest.mark.fault(48)
+def test_processes_that_could_not_hand_over_a_batch_are_not_started(tmp_path, monkeypatch):
+    # From a release to another Python takes a shorter folder by itself, so a long path is no test.
+    monkeypatch.setattr(plan, "Listener", Mock(side_effect=OSError("AF_UNIX path too long")))
+    settings = [*TINY, f"data.root={tmp_path}"]
+    with pytest.raises(ConfigError, match=r"a socket in .*: AF_UNIX path too long") as e:
+        train(load_config([*settings, "trainer.loader_workers=1"]), out=tmp_path / "run")
+    assert e.value.hint.startswith("set TMPDIR to a folder with a shorter path")
+    plan.check_installation(load_config([*settings, "trainer.loader_workers=0"]).trainer)
+
+
+def test_where_processes_can_meet_nothing_is_said():
+    plan.check_installation(TrainerConfig(loader_workers=1))

@@ -53,6 +53,12 @@ class DataConfig(Section, prefix="data."):
     """Several references in training data: `error`, or `first` to train on the first."""
     holdout: Annotated[float, Range(above=0, below=1)] = 0.05
     """Share of the training pairs held out, by a hash of the document, where no file is given."""
+    validate_on: Literal["corpus", "train"] = "corpus"
+    """What the best model is chosen by: the `corpus`'s validation pairs, or pairs held out of
+    `train` though it has some, which can then be reported on: no choice has seen them."""
+    leaks: Literal["keep", "drop"] = "keep"
+    """Training pairs whose document is a validation or test document, too: `keep` counts them,
+    `drop` leaves them out."""
     on_bad: Literal["error", "skip"] = "error"
     """A bad row: `error` stops, `skip` counts it and goes on."""
     max_chars: Count = 1_000_000
@@ -77,6 +83,13 @@ class DataConfig(Section, prefix="data."):
                     where=f"data.{name}",
                     hint="add data.name=files",
                 )
+        if self.name == "docstrings" and self.validate_on == "train":
+            raise ConfigError(
+                "data.validate_on is train, but data.name=docstrings has test pairs to report on: "
+                "nothing more needs to be held out.",
+                where="data.validate_on",
+                hint="leave it at corpus",
+            )
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
@@ -382,6 +395,11 @@ class OptimConfig(Section, prefix="optim."):
     """Pull of every weight towards 0."""
     clip_norm: Annotated[float, Range(0)] = 2.0
     """Largest norm of all gradients together; 0 does not clip."""
+    label_smoothing: Annotated[float, Range(0, below=1)] = 0.0
+    """Share of each word to learn that goes to all words alike (Szegedy et al. 2016)."""
+    ema_decay: Annotated[float, Range(0, below=1)] = 0.0
+    """Decay a step of an exponential mean of the weights, which is then what is validated and kept;
+    0 does without."""
     warmup_steps: Natural = 100
     """Steps in which the learning rate rises from 0."""
     decay: Literal["none", "linear", "cosine"] = "linear"

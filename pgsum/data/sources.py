@@ -24,6 +24,7 @@ from pgsum.data.files import (
     write_whole,
 )
 from pgsum.data.hub import REVISION, HubSplit
+from pgsum.data.leaks import leaked
 from pgsum.data.records import (
     Pair,
     Reading,
@@ -61,7 +62,8 @@ class Corpus:
 
     Each dataset has the columns id (string), document (string) and references (list of strings).
     `fingerprint` changes with the content; `notes` say in one sentence each what was left out, and
-    `listings` are the files that name all of it, for `write_listing`.
+    `listings` are the files that name all of it but `dropped`, the ids of training pairs that
+    leaked into the others, for `write_listing`.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Corpus:
     fingerprint: str
     notes: tuple[str, ...]
     listings: tuple[Path, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,22 +98,54 @@ def open_corpus(config: DataConfig, *, progress: Progress | None = None) -> Corp
     `progress` is called with the number of source files read and of all, where there are many.
     Raises ConfigError where no file to train on is named, DataError for what is wrong with one.
     """
-    entries = _open(config, SPLITS, progress=progress)
+    held_out = config.validate_on == "train"
+    entries = _open(config, SPLITS, progress=progress, validate_on_train=held_out)
     if "train" not in entries:
         raise not_named("train", config, DATA_OPTIONS)
     train = _pairs(entries, "train", config)
     if config.max_pairs is not None and config.max_pairs < len(train):
         train = train.select(range(config.max_pairs))
-    parts = [f"{split} {entry.fingerprint}" for split, entry in entries.items()]
+    parts: list[object] = [f"{split} {entry.fingerprint}" for split, entry in entries.items()]
+    parts.append(config.max_pairs)
+    validation = _pairs(entries, "validation", config)
+    test = _pairs(entries, "test", config) if "test" in entries else None
+    unseen = [validation, *([test] if test else [])]
+    if held_out and (entry := _open(config, ("validation",)).get("validation")):
+        parts.append(f"unseen {entry.fingerprint}")
+        unseen.append(entry.dataset("validation"))
+    rows, total = leaked(train, unseen), len(train)
+    dropped: tuple[str, ...] = ()
+    if rows and config.leaks == "drop":
+        parts.append("without leaks")
+        dropped = tuple(train.select(rows)["id"])
+        train = train.select(sorted(set(range(total)).difference(rows)))
     return Corpus(
         name=config.name,
         train=train,
-        validation=_pairs(entries, "validation", config),
-        test=_pairs(entries, "test", config) if "test" in entries else None,
-        fingerprint=_sha256([*parts, config.max_pairs]),
-        notes=_notes(entries),
+        validation=validation,
+        test=test,
+        fingerprint=_sha256(parts),
+        notes=(*_notes(entries), *_leaks_note(len(rows), total, config)),
         listings=_listings(entries),
+        dropped=dropped,
     )
+
+
+def _leaks_note(leaks: int, pairs: int, config: DataConfig) -> Iterator[str]:
+    """Raises DataError where no other pairs are left."""
+    if not leaks:
+        return
+    counted = f"{leaks:,} of {pairs:,} training documents are validation or test documents, too"
+    if config.leaks == "keep":
+        yield f"{counted} (data.leaks=drop leaves them out)."
+        return
+    if leaks == pairs:
+        raise DataError(
+            f"{counted}, and none is left to train on.",
+            where=config.root or config.hub or config.train,
+            hint="set data.leaks=keep",
+        )
+    yield f"{counted}: left out."
 
 
 def open_split(
@@ -132,13 +167,19 @@ def open_split(
     return Split(pairs, entry.notes, entry.skipped, entry.fingerprint, _listings(entries))
 
 
-def write_listing(listings: Sequence[Path], path: Path) -> None:
+def write_listing(listings: Sequence[Path], path: Path, *, dropped: Sequence[str] = ()) -> None:
     """Write what was left out of a corpus to `path`, whole: a line of JSON for each row and pair.
 
     Nothing is written where nothing was left out. Raises OSError where it cannot be.
     """
-    if listings:
-        write_whole(path, b"".join(listing.read_bytes() for listing in listings))
+    leaks = "".join(
+        json.dumps({"where": id_, "reason": "its document is a validation or test document, too"})
+        + "\n"
+        for id_ in dropped
+    )
+    if listings or leaks:
+        rows = b"".join(listing.read_bytes() for listing in listings)
+        write_whole(path, rows + leaks.encode())
 
 
 def split_digests(config: DataConfig, split: str) -> dict[str, str]:
@@ -178,12 +219,15 @@ def _open(
     *,
     progress: Progress | None = None,
     options: OptionNames = DATA_OPTIONS,
+    validate_on_train: bool = False,
 ) -> dict[str, Entry]:
     """The cache entries of those splits wanted that there are."""
     if config.name == "docstrings":
         entry = _open_docstrings(config, progress)
         return dict.fromkeys(wanted, entry)
     places = find_splits(config, options)
+    if validate_on_train:
+        places.pop("validation", None)
     entries: dict[str, Entry] = {}
     for split in wanted:
         held_out = split == "validation" and split not in places

@@ -35,6 +35,15 @@ class Loss(NamedTuple):
     """How many gold words the means are over."""
 
 
+class LogProb(NamedTuple):
+    """Sums over gold words."""
+
+    objective: Float[Tensor, ""]
+    """What is maximised: (1 - s) `gold` + s `even`, of a label smoothing s; has gradients."""
+    gold: Float[Tensor, ""]
+    """log P of the gold words; has none."""
+
+
 def summed_log_prob(
     features: Float[Tensor, "tokens output"],
     weight: Float[Tensor, "vocab output"],
@@ -42,16 +51,23 @@ def summed_log_prob(
     gold_ids: Int[Tensor, " tokens"],
     log_copy: Float[Tensor, " tokens"] | None = None,
     gate: Float[Tensor, " tokens"] | None = None,
-) -> Float[Tensor, ""]:
-    """The sum of the gold words' log P, each the mixture of generating and copying it.
+    *,
+    label_smoothing: float = 0.0,
+) -> LogProb:
+    """The gold words' log P, each the mixture of generating and copying it.
 
     A gold id beyond the vocabulary cannot be generated. Without `log_copy` and `gate` there is no
     copying, and each must be in the vocabulary. Under autocast the products are in its type; the
     softmax is in float32 at least.
+
+    Of a `label_smoothing` (Szegedy et al. 2016, section 7) that share of each gold word goes to all
+    words of the vocabulary alike. It asks this of generating alone, `even` being the mean over them
+    of log P_vocab: the mixture's own would need each word's part of the attention. A gold word that
+    can only be copied is not smoothed.
     """
     device = features.device.type
     autocast = torch.is_autocast_enabled(device)
-    total: Tensor = _SummedLogProb.apply(  # type: ignore[no-untyped-call]
+    found: tuple[Tensor, Tensor] = _SummedLogProb.apply(  # type: ignore[no-untyped-call]
         features,
         weight,
         bias,
@@ -60,8 +76,9 @@ def summed_log_prob(
         gate,
         torch.get_autocast_dtype(device) if autocast else features.dtype,
         torch.is_grad_enabled(),
+        label_smoothing,
     )
-    return total
+    return LogProb(*found)
 
 
 class _SummedLogProb(Function):
@@ -78,10 +95,11 @@ class _SummedLogProb(Function):
         gate: Tensor | None,
         products: torch.dtype,
         with_gradients: bool,
-    ) -> Tensor:
+        smoothing: float,
+    ) -> tuple[Tensor, Tensor]:
         exact = torch.promote_types(features.dtype, torch.float32)
         inputs, low_weight = features.to(products), weight.to(products)
-        total = bias.new_zeros((), dtype=exact)
+        total, even = bias.new_zeros((), dtype=exact), bias.new_zeros((), dtype=exact)
         if with_gradients:
             by_features = torch.empty_like(features)
             by_weight, by_bias = torch.zeros_like(weight), torch.zeros_like(bias)
@@ -101,7 +119,12 @@ class _SummedLogProb(Function):
                 torch.add(inputs[some] @ low_weight.T, bias, out=table)
             table.sub_(table.amax(-1, keepdim=True))
             score = table.gather(1, at)[:, 0]
+            smoothed = smoothing * known.to(exact)
+            if smoothing:
+                mean = table.mean(-1)
             sums = table.exp_().sum(-1)
+            if smoothing:
+                even += torch.where(known, mean - sums.log(), 0).sum()
             log_generate = torch.where(known, score - sums.log(), torch.finfo(exact).min)
             mixed = [t[some].to(exact) for t in (log_copy, gate) if t is not None]
             if not with_gradients:
@@ -109,10 +132,12 @@ class _SummedLogProb(Function):
                 continue
             log_prob, share, *others = _mixture(log_generate, mixed)
             total += log_prob
-            share = torch.where(known, share, 0)
+            share = torch.where(known, (1 - smoothing) * share, 0)
             # Of log softmax: 1 at the gold word, less the softmax everywhere.
-            by_logits = table.mul_((-share / sums)[:, None])
+            by_logits = table.mul_((-(share + smoothed) / sums)[:, None])
             by_logits.scatter_add_(1, at, share[:, None])
+            if smoothing:
+                by_logits += (smoothed / len(weight))[:, None]
             by_bias += by_logits.sum(0)
             low = by_logits.to(products)
             by_features[some] = low @ low_weight
@@ -121,21 +146,23 @@ class _SummedLogProb(Function):
             else:
                 by_weight += low.T @ inputs[some]
             for whole, part in zip(by_mixed, others, strict=True):
-                whole[some] = part
+                whole[some] = (1 - smoothing) * part
         if with_gradients:
             ctx.is_mixture = bool(by_mixed)
             ctx.save_for_backward(by_features, by_weight, by_bias, *by_mixed)
-        return total
+        objective = (1 - smoothing) * total + smoothing * even
+        ctx.mark_non_differentiable(total)
+        return objective, total
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         by_features, by_weight, by_bias, *by_mixed = (
             found * gradient.to(found.dtype) for found in ctx.saved_tensors
         )
         if not ctx.is_mixture:
             by_mixed = [None, None]
-        return by_features, by_weight, by_bias, None, *by_mixed, None, None
+        return by_features, by_weight, by_bias, None, *by_mixed, None, None, None
 
 
 def _mixture(log_generate: Tensor, mixed: list[Tensor]) -> list[Tensor]:

@@ -92,6 +92,8 @@ class PointerGenerator(nn.Module):
         target_input_ids: Int[Tensor, "batch target"],
         target_extended_ids: Int[Tensor, "batch target"],
         gold_positions: Int[Tensor, " tokens"],
+        *,
+        label_smoothing: float = 0.0,
     ) -> Loss:
         """The loss of a batch whose sources `state` has read.
 
@@ -99,6 +101,7 @@ class PointerGenerator(nn.Module):
         the gold word's part of the mixture is computed. A gold word that is neither in the
         vocabulary nor in the source has no probability to raise: it is not among them, nor in the
         denominator. Without a pointer a gold word that is in the source alone is learned as UNK.
+        `label_smoothing` is in what is minimised alone.
         """
         output = self.teacher_forced(state, target_input_ids)
         steps = target_input_ids.shape[1]
@@ -118,13 +121,14 @@ class PointerGenerator(nn.Module):
             self.projection.bias,
             gold,
             *((log_copy, gate) if self.pointer else ()),
+            label_smoothing=label_smoothing,
         )
         tokens = max(len(gold), 1)
-        nll = -log_prob / tokens
+        nll = -log_prob.gold / tokens
         coverage = output.coverage_loss.flatten()[gold_positions].sum() / tokens
         return Loss(
-            total=nll + self.coverage_weight * coverage,
-            nll=nll.detach(),
+            total=self.coverage_weight * coverage - log_prob.objective / tokens,
+            nll=nll,
             coverage=coverage.detach(),
             p_gen=gate.detach().to(nll.dtype).sigmoid().sum() / tokens,
             tokens=len(gold),

@@ -30,6 +30,7 @@ from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
 from pgsum.nn.model import coverage_parameter
 from pgsum.summarizer import Summarizer
+from pgsum.training.averaging import MeanWeights
 from pgsum.training.callbacks import (
     Curves,
     EventFiles,
@@ -202,6 +203,8 @@ class Run:
         if is_first():
             curves = Curves(self.metrics.path, metric=settings.metric, say=self.say)
             callbacks.append(curves)
+        if decay := self.config.optim.ema_decay:
+            callbacks.append(MeanWeights(decay))
         several = settings.devices * settings.nodes > 1
         trainer = make_trainer(
             accelerator=settings.accelerator,

@@ -76,7 +76,11 @@ class TrainingModule(pl.LightningModule):
                 batch.source.max_source_oovs,
             )
             return self.model.loss(
-                state, batch.target_input_ids, batch.target_extended_ids, batch.gold_positions
+                state,
+                batch.target_input_ids,
+                batch.target_extended_ids,
+                batch.gold_positions,
+                label_smoothing=self.optim.label_smoothing,
             )
 
     def on_fit_start(self) -> None:

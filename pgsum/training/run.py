@@ -88,7 +88,7 @@ def train(
     bundle = Bundle(config, prepared.vocab, prepared.surface, model)
 
     def write(folder: Path) -> None:
-        write_listing(corpus.listings, folder / "skipped.jsonl")
+        write_listing(corpus.listings, folder / "skipped.jsonl", dropped=corpus.dropped)
         prepared.vocab.save(folder / VOCAB)
         surface = json.dumps(prepared.surface.to_dict(), ensure_ascii=False)
         (folder / SURFACE).write_text(surface + "\n", encoding="utf-8")

@@ -151,8 +151,17 @@ def test_many_documents_are_summarized_some_at_a_time(pgsum, tiny_model, here, m
     monkeypatch.setattr("pgsum.cli.processes._BATCHES_AT_ONCE", 1)
     pgsum(*options, "--out", "in-parts", "--set", "decode.batch_size=3")
     assert sizes == [3, 3, 1]
-    kept = [here / folder / "predictions.jsonl" for folder in ("at-once", "in-parts")]
-    assert kept[0].read_bytes() == kept[1].read_bytes()
+    at_once, in_parts = (
+        (here / folder / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+        for folder in ("at-once", "in-parts")
+    )
+    assert len(at_once) == 7
+    for one, other in zip(at_once, in_parts, strict=True):
+        # How many rows a product has moves its last digits on some processors.
+        rounded = [
+            json.loads(line, parse_float=lambda x: f"{float(x):.4f}") for line in (one, other)
+        ]
+        assert rounded[0] == rounded[1]
 
 
 @pytest.mark.parametrize(

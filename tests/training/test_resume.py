@@ -32,6 +32,7 @@ KINDS = {
         "optim.lr=1e-9",
         "model.dropout=0",
     ],
+    "averaged": ["optim.ema_decay=0.5", "optim.label_smoothing=0.1", "trainer.accumulate=2"],
     "helped": ["trainer.loader_workers=2"],
     "logged-rarely": ["trainer.log_every=7"],
 }

@@ -1,43 +1,84 @@
-"""SAMSum: the corpus as its authors publish it -> {train,validation,test}.jsonl.
+"""SAMSum: messenger chats, each with a summary (Gliwa et al. 2019).
 
-    python data_scripts/samsum.py FOLDER OUT
+    python data_scripts/samsum.py OUT [--from DIR]
 
-FOLDER holds train.json, val.json and test.json of the archive that goes with Gliwa et al. 2019
-(arXiv 1911.12237; licence CC BY-NC-ND 4.0: use it locally, do not pass it on). A dialogue keeps one
-turn a line. A pair without a dialogue or a summary (there is one in train) is left out and named.
+Licence: CC BY-NC-ND 4.0, Samsung R&D Institute Poland. Use it locally, do not pass it on.
+Source: knkarthick/samsum on the hub, a copy: the authors' own data set is no longer there; or DIR
+with its Parquet files; or DIR with train.json, val.json and test.json, unpacked from the corpus.7z
+that goes with arXiv 1911.12237 (SHA-256
+a97674c66726f66b98a08ca5e8868fb8af9d4843f2b05c4f839bc5cfe91e8899).
+Pairs: 14,731 train, 818 validation, 819 test. The archive has one more in train, without a
+dialogue.
+
+A turn of a chat is a line of the document. 103 dialogues of train recur in validation or test, with
+another summary, and 487 occur twice.
 """
 
-import argparse
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-SPLITS = {"train": "train.json", "validation": "val.json", "test": "test.json"}
+from conversion import (
+    AGAIN,
+    Split,
+    Table,
+    folder_tables,
+    hub_tables,
+    identity,
+    lines,
+    one_line,
+    read_whole,
+    run,
+    text,
+)
+
+from pgsum.data.rows import Row
+from pgsum.errors import DataError
+
+HUB = "knkarthick/samsum:default"
+COUNTS = {"train": 14_731, "validation": 818, "test": 819}
+FILES = {"train": "train.json", "validation": "val.json", "test": "test.json"}
 
 
-def main() -> None:
-    """Convert the three splits and say what was left out."""
-    parser = argparse.ArgumentParser(description="SAMSum to JSONL, for `pgsum train OUT`.")
-    parser.add_argument("folder", type=Path, help="holds train.json, val.json and test.json")
-    parser.add_argument("out", type=Path, help="where the three .jsonl files go")
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    for split, name in SPLITS.items():
-        pairs = json.loads((arguments.folder / name).read_text(encoding="utf-8"))
-        written = 0
-        with (arguments.out / f"{split}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-            for pair in pairs:
-                document = "\n".join(
-                    " ".join(turn.split()) for turn in pair["dialogue"].splitlines()
-                )
-                summary = " ".join(pair["summary"].split())
-                if not document.strip() or not summary:
-                    print(f"{split}: {pair['id']} has no dialogue or no summary and is left out")
-                    continue
-                row = {"id": pair["id"], "document": document, "summary": summary}
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-                written += 1
-        print(f"{split}: {written:,} pairs")
+def read(folder: Path | None) -> dict[str, Split]:
+    """The splits, from the hub, from Parquet files or from the archive's JSON."""
+    if folder is None:
+        return from_tables(hub_tables(HUB))
+    if tables := folder_tables(HUB, folder):
+        return from_tables(tables)
+    return {
+        name: Split(pairs(from_json(folder / file)), str(folder / file), COUNTS[name])
+        for name, file in FILES.items()
+    }
+
+
+def from_tables(tables: Mapping[str, Table]) -> dict[str, Split]:
+    """The splits as the hub has them."""
+    return {name: Split(pairs(table), table.where, COUNTS[name]) for name, table in tables.items()}
+
+
+def from_json(path: Path) -> Iterator[Row]:
+    """The objects of a file that holds one JSON array."""
+    try:
+        found = json.loads(read_whole(path))
+    except ValueError as error:
+        raise DataError(f"The file is not JSON: {error}.", where=str(path), hint=AGAIN) from None
+    if not isinstance(found, list) or not all(isinstance(values, dict) for values in found):
+        raise DataError("The file is no array of objects.", where=str(path), hint=AGAIN)
+    for number, values in enumerate(found, 1):
+        yield Row(number, f"{path}, pair {number}", values)
+
+
+def pairs(rows: Iterable[Row]) -> Iterator[dict[str, str]]:
+    """The pairs but the one without a dialogue, which not every copy has."""
+    for row in rows:
+        if document := lines(text(row, "dialogue")):
+            yield {
+                "id": identity(row),
+                "document": document,
+                "summary": one_line(text(row, "summary")),
+            }
 
 
 if __name__ == "__main__":
-    main()
+    run(read, __doc__)

@@ -15,8 +15,9 @@ from torch.autograd.function import once_differentiable
 
 from pgsum.nn.pointer import mixed_log_probs
 
-# 64 MiB of float32. With fewer the products are slower, as each block reads all of the weights.
-SCORES_AT_A_TIME = 2**24
+# 32 MiB of float32. With fewer the products are slower, as each block reads all of the weights; with
+# more all that follows is, as a block leaves the processor's caches.
+SCORES_AT_A_TIME = 2**23
 
 
 class Loss(NamedTuple):

@@ -136,7 +136,8 @@ def _write(split: Split, name: str, path: Path) -> str:
             hint=AGAIN,
         )
     without = f"; {blank:,} without a document or a summary left out" if blank else ""
-    return f"{len(ids) - blank:,} pairs{without}"
+    written = len(ids) - blank
+    return f"{written:,} {'pair' if written == 1 else 'pairs'}{without}"
 
 
 def ids_digest(ids: Iterable[str]) -> str:
@@ -169,14 +170,18 @@ def hub_tables(hub: str) -> dict[str, Table]:
 
     Raises DataError where the hub cannot be asked or has no such split.
     """
-    on_hub = find_hub_splits(hub)
-    for name in SPLITS:
-        if name not in on_hub:
-            raise DataError(
-                f"The data set has no split {name}; it has: {', '.join(on_hub)}.", where=hub
-            )
-    console.note(f"{hub}: commit {on_hub['train'].commit} of {REVISION}")
-    return {name: Table(on_hub[name].name, on_hub[name].fetch()) for name in SPLITS}
+    try:
+        on_hub = find_hub_splits(hub)
+        for name in SPLITS:
+            if name not in on_hub:
+                raise DataError(
+                    f"The data set has no split {name}; it has: {', '.join(on_hub)}.", where=hub
+                )
+        console.note(f"{hub}: commit {on_hub['train'].commit} of {REVISION}")
+        return {name: Table(on_hub[name].name, on_hub[name].fetch()) for name in SPLITS}
+    except DataError as error:
+        here = error.hint and error.hint.replace("give a local path", "add --from DIR")
+        raise DataError(error.message, where=error.where, hint=here) from error
 
 
 def folder_tables(hub: str, folder: Path) -> dict[str, Table]:

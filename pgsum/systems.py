@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pgsum.baselines.first_k import first_k
 from pgsum.baselines.lead import lead
 from pgsum.baselines.oracle import oracle
 from pgsum.baselines.random_k import random_k
@@ -17,7 +18,7 @@ from pgsum.errors import ConfigError
 from pgsum.metrics.copying import Ratio
 
 _SENTENCES = 3
-_COUNTED = re.compile(r"(lead|random)-([1-9][0-9]{0,3})")
+_COUNTED = re.compile(r"(lead|first|random)-([1-9][0-9]{0,3})")
 _PLAIN = ("textrank", "oracle", "document")
 
 BASELINES = ("lead-1", "lead-3", "random-3", "textrank", "oracle", "document")
@@ -70,8 +71,8 @@ Writer = Callable[[Sequence[str]], Sequence[Written]]
 class Baseline:
     """A system without parameters, by its name; it can be sent to another process.
 
-    `lead-K` and `random-K` take K sentences, `textrank` and `oracle` three, `document` all. Raises
-    ConfigError for any other name.
+    `lead-K` and `random-K` take K sentences, `first-K` K words, `textrank` and `oracle` three
+    sentences, `document` all. Raises ConfigError for any other name.
     """
 
     name: str
@@ -80,7 +81,7 @@ class Baseline:
         if not _is_baseline(self.name):
             raise ConfigError(
                 f"There is no system {self.name!r}.",
-                hint="use lead-K or random-K, such as lead-3, or textrank, oracle or document",
+                hint="use lead-K, first-K or random-K, such as lead-3, textrank, oracle or document",
             )
 
     def __call__(self, pair: Pair, *, seed: int) -> str:
@@ -94,6 +95,8 @@ class Baseline:
         kind, _, k = self.name.partition("-")
         if kind == "lead":
             return lead(pair.document, int(k))
+        if kind == "first":
+            return first_k(pair.document, int(k))
         return random_k(pair.document, int(k), seed=seed)
 
 

@@ -81,7 +81,7 @@ class Baseline:
         if not _is_baseline(self.name):
             raise ConfigError(
                 f"There is no system {self.name!r}.",
-                hint="use lead-K, first-K or random-K, such as lead-3, textrank, oracle or document",
+                hint="use lead-K, first-K, random-K, such as lead-3, textrank, oracle or document",
             )
 
     def __call__(self, pair: Pair, *, seed: int) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import math
-import platform
 import shlex
 import signal
 import sys
@@ -25,7 +24,7 @@ from pgsum.data.files import write_whole
 from pgsum.data.prepare import Prepared
 from pgsum.data.sources import Corpus
 from pgsum.engine import is_first, make_trainer, quiet_lightning, repeatable, use_bfloat16
-from pgsum.environment import versions
+from pgsum.environment import hardware, versions
 from pgsum.metrics.rouge import Rouge
 from pgsum.metrics.tokens import tokenizer_for
 from pgsum.nn.model import coverage_parameter
@@ -283,7 +282,7 @@ class Run:
             "coverage_from": self.patience.switched_at,
             "parameters": count_parameters(self.bundle),
             "versions": versions(),
-            "platform": platform.platform(),
+            "hardware": hardware(),
             "seconds": round(time.time() - self.started, 1),
             "steps_cpu_seconds": round(self.progress.cpu_seconds, 1),
             "target_tokens": self.progress.target_tokens,

@@ -280,7 +280,9 @@ def add_parameter(checkpoint: dict[str, Any], module: TrainingModule, name: str)
     """
     if name in checkpoint["state_dict"]:
         return
-    checkpoint["state_dict"][name] = torch.zeros_like(module.get_parameter(name)).detach()
+    # Where the mean of the weights is kept, that is the one, and the weights are the other.
+    for weights in (checkpoint["state_dict"], checkpoint.get("current_model_state", {})):
+        weights[name] = torch.zeros_like(module.get_parameter(name)).detach()
     names = [known for known, _ in module.named_parameters()]
     place = names.index(name)
     for optimizer in checkpoint["optimizer_states"]:

@@ -315,9 +315,10 @@ def test_a_full_disk_leaves_the_checkpoint_that_was_there(corpus, tmp_path, monk
     assert resume(tmp_path / "run", say=quiet).stopped == "finished"
 
 
-def test_coverage_can_be_turned_on_when_a_run_goes_on(corpus, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["alone", "averaged"])
+def test_coverage_can_be_turned_on_when_a_run_goes_on(corpus, tmp_path, monkeypatch, kind):
     """What the optimizer has learned of the other weights stays."""
-    stopped_at(8, corpus, tmp_path / "run", monkeypatch)
+    stopped_at(8, corpus, tmp_path / "run", monkeypatch, *KINDS[kind])
     before = read_checkpoint(tmp_path / "run" / "ckpt" / "last.ckpt")
     assert len(before["optimizer_states"][0]["state"]) == len(before["state_dict"]) - 1  # tied
     report = stop_at(9, monkeypatch)

@@ -4,8 +4,6 @@ Knows run folders and figures. Knows nothing of the page that they are shown on.
 """
 
 import json
-import re
-import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from commands import shown_command
 
 import pgsum
 from pgsum import Summarizer
@@ -58,16 +57,7 @@ class Run:
     @property
     def command(self) -> str:
         """As it was given, with RUNS and DIR in place of folders of one machine."""
-        _, *words = self.record["command"]
-        said = ["pgsum"]
-        for before, word in zip(["", *words], words, strict=False):
-            if before == "--out":
-                said.append(f"RUNS/{self.folder.name}")
-            elif word.startswith("data.root="):
-                said.append("data.root=DIR")
-            elif word not in ("-q", "--quiet", "-v", "--verbose", "--overwrite"):
-                said.append(re.sub(r"(?<![\w.])/\S*/", "", word))
-        return shlex.join(said)
+        return shown_command(self.record["command"], out=f"RUNS/{self.folder.name}")
 
     def curve(self) -> list[tuple[float, float]]:
         """Minutes of CPU and ROUGE-1 at each validation; steps are taken to cost alike."""

@@ -12,7 +12,6 @@ what depends on a number is said here, so that the same runs give the same bytes
 import argparse
 import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from string import Template
 
 import numpy as np
 import torch
+from blocks import beside_names, table
 from draw_curves import draw_curves
 from ladder_runs import (
     Figures,
@@ -44,7 +44,6 @@ from pgsum.text.tokenize import tokenize
 HERE = Path(__file__).parent
 SECTION = re.compile(r"<!-- rung: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 SHOWN_TOKENS = 40  # of the document in the pictures, at most
-COLUMNS = 100
 UNSAID = ("name", "seed", "max_steps", "validate_every", "attention_size")  # no idea, or its size
 
 MEASURES = {
@@ -208,7 +207,7 @@ class Page:
         self.shared = next(iter(self.first.values()))  # whose text settings and vocabulary all have
 
     def scores(self) -> str:
-        return _table(
+        return table(
             ["", *MEASURES.values()],
             [
                 [name, *(_with_interval(figures, measure) for measure in MEASURES)]
@@ -226,7 +225,7 @@ class Page:
             for name, several in self.of_seeds.items()
             if len(several) > 1
         ]
-        return _table(["", "seeds", *MEASURES.values()], rows) if rows else "All have one seed."
+        return table(["", "seeds", *MEASURES.values()], rows) if rows else "All have one seed."
 
     def costs(self) -> str:
         rows = []
@@ -237,7 +236,7 @@ class Page:
             row = f"{record['parameters']:,}", f"{record['steps']:,}{ended}"
             rows.append([name, *row, f"{run.cpu_minutes:.1f}", f"{a_thousand:.2f}"])
         heading = ["", "parameters", "steps", "CPU minutes", "CPU s per 1,000 target tokens"]
-        return _table(heading, rows)
+        return table(heading, rows)
 
     def missing(self) -> str:
         names = [name for name in RUNGS if name not in self.runs]
@@ -394,7 +393,7 @@ class Page:
                 picture.write_text(heatmap(Explained(name, summary)), encoding="utf-8")
                 pictures[name] = f"![Where {name} looks]({folder.name}/{picture.name})"
         curves = f"![Learning curves]({folder.name}/curves.svg)"
-        return curves, _beside_names(texts), pictures
+        return curves, beside_names(texts), pictures
 
     def text(self, template: str, *, pictures: Path, signature: str) -> str:
         """The page as `template` lays it out; what it shows is drawn into the folder `pictures`."""
@@ -445,26 +444,6 @@ def _sum(ratios: Iterable[Ratio]) -> Ratio:
 
 def _percent(ratio: Ratio) -> str:
     return f"{100 * ratio.found / max(ratio.total, 1):.1f}%"
-
-
-def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---"] * len(heading)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heading, rule, *rows))
-
-
-def _beside_names(texts: Mapping[str, str]) -> str:
-    indent = 2 + max(map(len, texts))
-    lines = [
-        textwrap.fill(
-            " ".join(text.split()),
-            COLUMNS,
-            initial_indent=f"{name:<{indent}}",
-            subsequent_indent=" " * indent,
-        )
-        or name
-        for name, text in texts.items()
-    ]
-    return "\n".join(["```text", *lines, "```"])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 A bundle is a folder: config.json (format, versions, settings), vocab.json, surface.json,
 model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each). No pickles.
+Weights are stored as float32 or, all of them, as float16; which of the two, they say themselves.
 """
 
 import hashlib
@@ -49,10 +50,11 @@ class Bundle:
 def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
     """Write a bundle to `folder`, replacing the one that stands there only when all is written.
 
-    `card` is the text of README.md. Raises OSError where the disk says no; what stood there stays.
+    `card` is the text of README.md. Raises OSError where the disk says no, and ModelError where
+    `trainer.weights` is float16 and a weight too large for it; what stood there stays.
     """
+    stored = _stored(bundle)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    aliases = _aliases(bundle.config)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
         new, old = Path(aside, "new"), Path(aside, "old")
         new.mkdir()
@@ -60,8 +62,6 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
         _write_json(new / "config.json", settings)
         bundle.vocab.save(new / "vocab.json")
         _write_json(new / "surface.json", bundle.surface.to_dict())
-        weights = bundle.model.state_dict()
-        stored = {name: weights[name].contiguous() for name in weights if name not in aliases}
         # Where safetensors writes the file itself, a full disk is no OSError, and nobody else may
         # read it.
         (new / "model.safetensors").write_bytes(safetensors.torch.save(stored))
@@ -80,9 +80,9 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
 def load_bundle(path: Path) -> Bundle:
     """The bundle at `path`, or in its `model/` where it is a run folder.
 
-    Raises ModelError where something is missing, altered or does not fit; nothing in a bundle is
-    ever executed. Each file is read once: what was checked is what is used, even where the bundle
-    is replaced meanwhile.
+    Its weights are float32, whatever they are stored as. Raises ModelError where something is
+    missing, altered or does not fit; nothing in a bundle is ever executed. Each file is read once:
+    what was checked is what is used, even where the bundle is replaced meanwhile.
     """
     files = _Files(find_model(path))
     settings = files.read_object("config.json")
@@ -206,15 +206,36 @@ def _aliases(config: Config) -> dict[str, str]:
     return {"projection.weight": "embedding.weight"} if config.model.tie_embeddings else {}
 
 
+def _stored(bundle: Bundle) -> dict[str, torch.Tensor]:
+    """The tensors of model.safetensors, as `trainer.weights` has them stored."""
+    aliases, weights = _aliases(bundle.config), bundle.model.state_dict()
+    stored = {name: weights[name].contiguous() for name in weights if name not in aliases}
+    if bundle.config.trainer.weights == "float32":
+        return stored
+    most = torch.finfo(torch.float16).max
+    for name, tensor in stored.items():
+        if bool((tensor.abs() > most).any()):
+            raise ModelError(
+                f"The weights cannot be stored as float16: {name} has values above {most:,.0f}.",
+                where="trainer.weights",
+                hint="set trainer.weights=float32",
+            )
+    return {name: tensor.half() for name, tensor in stored.items()}
+
+
 def _tensors(content: bytes, wanted: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Just the tensors that the settings ask for, all finite. Raises ModelError for others."""
-    asked = {name: f"F32 {list(tensor.shape)}" for name, tensor in wanted.items()}
+    """Just the tensors that the settings ask for, all finite, as float32.
+
+    Raises ModelError for others.
+    """
     try:
-        entries = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        found = {name: f"{entry['dtype']} {entry['shape']}" for name, entry in entries}
+        entries = dict(safetensors.deserialize(content))  # type: ignore[no-untyped-call]
     except safetensors.SafetensorError as error:
         reason = str(error).removeprefix("Error while deserializing: ")
         raise ModelError(f"The weights are corrupt: {reason}.") from error
+    found = {name: f"{entry['dtype']} {entry['shape']}" for name, entry in entries.items()}
+    dtype = "F16" if {entry["dtype"] for entry in entries.values()} == {"F16"} else "F32"
+    asked = {name: f"{dtype} {list(tensor.shape)}" for name, tensor in wanted.items()}
     for name in sorted(asked.keys() | found.keys()):
         if asked.get(name) != found.get(name):
             raise ModelError(
@@ -224,7 +245,7 @@ def _tensors(content: bytes, wanted: Mapping[str, torch.Tensor]) -> dict[str, to
     tensors = safetensors.torch.load(content)
     if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
         raise ModelError("The weights hold values that are not finite.")
-    return tensors
+    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

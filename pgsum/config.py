@@ -433,6 +433,8 @@ class TrainerConfig(Section, prefix="trainer."):
     """Chooses the best: `rouge1`, `rouge2`, `rougeL`, `rougeLsum` or `rouge_mean` (of 1, 2, L)."""
     precision: Literal["float32", "bfloat16", "auto"] = "auto"
     """`float32`, `bfloat16` (products only; the loss stays float32) or `auto`."""
+    weights: Literal["float32", "float16"] = "float32"
+    """How the bundle stores them; as `float16` it is half as large. Computed with is float32."""
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     """`auto`, `cpu` or `gpu`."""
     strategy: Literal["auto", "ddp"] = "auto"

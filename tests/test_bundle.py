@@ -3,6 +3,7 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from pgsum import bundle as bundle_module
 from pgsum.build import build_model
 from pgsum.bundle import FILES, Bundle, find_model, load_bundle, save_bundle, sha256
-from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig
+from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig, TrainerConfig
 from pgsum.data.batch import collate_sources
 from pgsum.errors import ModelError
 from pgsum.generate import generate
@@ -250,9 +251,69 @@ def test_weights_that_are_not_finite_are_refused(folder, value):
         load_bundle(folder)
 
 
-def test_weights_of_another_precision_are_refused(folder):
-    change_weights(folder, Tensor.half)
-    with pytest.raises(ModelError, match=r"embedding\.weight is F16 \[8, 3\], .*F32 \[8, 3\]"):
+@pytest.mark.parametrize(
+    ("convert", "words"),
+    [
+        (Tensor.half, r"embedding\.weight is F16 \[8, 3\], .*F32 \[8, 3\]"),
+        (Tensor.double, r"embedding\.weight is F64 \[8, 3\], .*F32 \[8, 3\]"),
+    ],
+)
+def test_weights_of_another_precision_than_the_others_are_refused(folder, convert, words):
+    change_weights(folder, convert)
+    with pytest.raises(ModelError, match=words):
+        load_bundle(folder)
+
+
+def half(**settings: object) -> Bundle:
+    bundle = make(**settings)
+    trainer = TrainerConfig(weights="float16")
+    return replace(bundle, config=replace(bundle.config, trainer=trainer))
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_weights_in_half_come_back_as_float32_rounded_once(tmp_path, tied):
+    bundle = half(tie_embeddings=tied)
+    save_bundle(bundle, tmp_path / "model", card="")
+    loaded = load_bundle(tmp_path / "model").model
+    for name, weight in bundle.model.state_dict().items():
+        found = loaded.state_dict()[name]
+        assert found.dtype == torch.float32
+        assert torch.equal(found, weight.half().float()), name
+    assert (loaded.projection.weight is loaded.embedding.weight) == tied
+    save_bundle(replace(bundle, model=loaded), tmp_path / "again", card="")
+    contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("model", "again")]
+    assert contents[0] == contents[1]
+
+
+def test_weights_in_half_take_half_the_room(tmp_path):
+    def size(bundle: Bundle) -> int:
+        """Of the numbers: names take as much in either."""
+        save_bundle(bundle, tmp_path / "model", card="")
+        stored = safetensors.torch.load_file(tmp_path / "model" / "model.safetensors")
+        return sum(tensor.nbytes for tensor in stored.values())
+
+    assert size(make()) == 2 * size(half())
+
+
+@pytest.mark.parametrize("value", [-65_600.0, 1e30, float("inf")])
+def test_weights_too_large_for_half_are_refused_and_the_old_bundle_stays(folder, value):
+    bundle = half(hidden_size=4)
+    with torch.no_grad():
+        bundle.model.embedding.weight[3, 2] = value
+    words = (
+        r"stored as float16: embedding\.weight has values above 65,504.*trainer\.weights=float32"
+    )
+    with pytest.raises(ModelError, match=words):
+        save_bundle(bundle, folder, card="")
+    assert load_bundle(folder).config.model.hidden_size == 5
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_in_half_that_are_not_finite_are_refused(folder, value):
+    save_bundle(half(), folder, card="")
+    change_weights(folder, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
+    with pytest.raises(ModelError, match="The weights hold values that are not finite"):
         load_bundle(folder)
 
 

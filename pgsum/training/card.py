@@ -28,6 +28,8 @@ def model_card(
             f" was chosen by `{config.trainer.metric}` on these very pairs, so expect a little less"
             f" elsewhere):\n\n| score | |\n|---|---|\n{rows}\n\n`{signature}`"
         )
+    half = config.trainer.weights == "float16"
+    stored = ", stored as float16 (what was scored were these before rounding)" if half else ""
     return f"""# {config.name or corpus}
 
 A {config.model.name} summarizer, trained by pgsum {pgsum.__version__}.
@@ -35,7 +37,7 @@ A {config.model.name} summarizer, trained by pgsum {pgsum.__version__}.
     pgsum summarize FILE --model THIS_FOLDER
 
 - Data: `{corpus}`, {training_pairs:,} training pairs, fingerprint `{fingerprint}`
-- Model: {parameters:,} parameters, weights of step {step:,} of {config.trainer.max_steps:,}
+- Model: {parameters:,} parameters, weights of step {step:,} of {config.trainer.max_steps:,}{stored}
 - Versions: {", ".join(f"{name} {version}" for name, version in versions.items())}
 
 It writes what the training summaries look like, from the words it was trained on and those of the

@@ -37,6 +37,7 @@ _FREE = {
     "trainer.tensorboard",
     "trainer.checkpoint_every",
     "trainer.max_skipped",
+    "trainer.weights",
 }
 """What does not change what the saved numbers mean; and all of data and decode, of which the former
 is compared by its content."""
@@ -75,9 +76,11 @@ def open_run(folder: Path, overrides: Sequence[str] = ()) -> Earlier:
         )
     was = load_config(files=[folder / CONFIG])
     config = change_config(was, overrides, sections=_SECTIONS)
-    changed = _changes(was, config)
+    changed = _changes(to_dict(was), config)
     path = newest_checkpoint(folder)
     checkpoint = {} if path is None else read_checkpoint(path)
+    about = checkpoint["pgsum"]["about"] if checkpoint else {}
+    _changes(about.get("settings", {}), config)  # its config.yaml may have been edited, or cut
     step = int(checkpoint.get("global_step", 0))
     _check_that_it_may_go_on(folder, step, config)
     init = _begun_from(folder / HISTORY)
@@ -92,17 +95,18 @@ def open_run(folder: Path, overrides: Sequence[str] = ()) -> Earlier:
         init,
         path,
         step,
-        checkpoint["pgsum"]["about"] if checkpoint else {},
+        about,
     )
 
 
-def _changes(was: Config, now: Config) -> dict[str, tuple[Any, Any]]:
-    old, new = to_dict(was), to_dict(now)
+def _changes(was: Mapping[str, Any], now: Config) -> dict[str, tuple[Any, Any]]:
+    """ConfigError where one is not free; a setting that `was` does not know has not changed."""
     changed = {}
-    for section, values in new.items():
+    for section, values in to_dict(now).items():
         for name, value in values.items() if isinstance(values, dict) else ():
-            if value != old[section][name]:
-                changed[f"{section}.{name}"] = (old[section][name], value)
+            before = was.get(section, {}).get(name, value)
+            if value != before:
+                changed[f"{section}.{name}"] = (before, value)
     for key, (before, after) in changed.items():
         turned_on = key == "model.coverage" and (before, after) == ("none", "from_start")
         if key.startswith(("data.", "decode.")) or key in _FREE or turned_on:
@@ -110,7 +114,7 @@ def _changes(was: Config, now: Config) -> dict[str, tuple[Any, Any]]:
         raise ConfigError(
             f"{key} is {written(before)} in this run, and cannot become {written(after)}.",
             where=key,
-            hint="leave it out, or train anew",
+            hint="leave it as it was, or train anew",
         )
     return changed
 

@@ -17,10 +17,11 @@ from pgsum.summarizer import Summarizer
 from pgsum.training import callbacks
 from pgsum.training import folder as run_folders
 from pgsum.training import plan as planning
+from pgsum.training.checkpoint import read_checkpoint
 from pgsum.training.folder import new_run_folder, run_folder
 from pgsum.training.module import TrainingModule, learning_rate_share
 from pgsum.training.plan import plan
-from pgsum.training.run import train
+from pgsum.training.run import resume, train
 from pgsum.training.start import same_architecture
 from pgsum.training.validation import SearchValidation
 
@@ -254,6 +255,30 @@ def test_what_is_to_be_dropped_is_dropped(corpus, tmp_path):
     without = first_loss(corpus, tmp_path / "without", 0.0, init=tmp_path / "0.0")
     assert none != half
     assert again != without
+
+
+def test_a_bundle_in_half_is_gone_on_with_and_begun_from(corpus, tmp_path):
+    """Its own run goes on with the weights as they were; another begins with the rounded ones."""
+    settings = ["trainer.max_steps=2", "trainer.validate_every=2"]
+    whole = train(tiny(corpus, *settings), out=tmp_path / "whole", say=lambda line: None)
+    config = tiny(corpus, *settings, "trainer.weights=float16")
+    half = train(config, out=tmp_path / "half", say=lambda line: None)
+    single, rounded = (load_bundle(run.model_dir).model.state_dict() for run in (whole, half))
+    assert all(torch.equal(rounded[name], single[name].half().float()) for name in single)
+    assert any(not torch.equal(rounded[name], single[name]) for name in single)
+    assert "stored as float16" in (half.model_dir / "README.md").read_text(encoding="utf-8")
+    assert "float16" not in (whole.model_dir / "README.md").read_text("utf-8").split("## ")[0]
+    begun = tiny(corpus, "trainer.max_steps=1", "optim.lr=1e-30")
+    third = train(begun, out=tmp_path / "third", init=half.run_dir, say=lambda line: None)
+    found = load_bundle(third.model_dir)
+    assert found.config.trainer.weights == "float32"
+    assert all(torch.equal(found.model.state_dict()[name], rounded[name]) for name in rounded)
+    last = []
+    for run in (whole, half):
+        more = ["trainer.max_steps=4", "trainer.weights=float32"]
+        resume(run.run_dir, more, say=lambda line: None)
+        last.append(read_checkpoint(run.run_dir / "ckpt" / "last.ckpt")["state_dict"])
+    assert all(torch.equal(last[0][name], last[1][name]) for name in last[0])
 
 
 def test_a_loss_that_is_not_finite_ends_the_training(corpus, tmp_path):

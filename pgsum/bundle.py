@@ -32,6 +32,8 @@ from pgsum.text.vocab import Vocab
 FORMAT = 2
 FILES = ("config.json", "vocab.json", "surface.json", "model.safetensors", "README.md")
 HINT = "copy the bundle again from where it was made, use another run's, or train anew"
+PRETRAINED = Path(__file__).resolve().parent / "pretrained"
+"""The bundle that comes with pgsum; a checkout may be without it."""
 
 _MOST_BYTES = 2**30
 """Of a file that is not the weights: ten million words take a third of it."""
@@ -119,7 +121,7 @@ def load_bundle(path: Path) -> Bundle:
 
 
 def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
-    """Which model is meant: `path`, or else the newest finished run in `runs`.
+    """Which model is meant: `path`, or else the newest finished run in `runs`, or else pgsum's own.
 
     Raises ModelError with what to do where there is none.
     """
@@ -136,12 +138,31 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
         runs.glob("*/model/MANIFEST.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True
     )
     finished = [p.parent for p in manifests if (p.parent.parent / "run.json").is_file()]
-    if not finished:
-        raise ModelError(
-            "There is no model: no --model was given and runs/ holds no finished run.",
-            hint="train one with `pgsum train`, or name one with --model",
-        )
-    return finished[0]
+    if finished:
+        return finished[0]
+    if has_own_model():
+        return PRETRAINED
+    raise ModelError(
+        "There is no model: no --model was given, runs/ holds no finished run, and this "
+        "installation has none of its own.",
+        hint="train one with `pgsum train`, or name one with --model",
+    )
+
+
+def own_model() -> Path:
+    """The bundle that comes with pgsum. Raises ModelError where this installation has none."""
+    if has_own_model():
+        return PRETRAINED
+    raise ModelError(
+        "This installation of pgsum has no model of its own.",
+        where=str(PRETRAINED),
+        hint="train one with `pgsum train`, and name its folder",
+    )
+
+
+def has_own_model() -> bool:
+    """Whether a bundle came with pgsum."""
+    return (PRETRAINED / "MANIFEST.json").is_file()
 
 
 def sha256(path: Path) -> str:

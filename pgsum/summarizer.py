@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from pgsum.bundle import Bundle, load_bundle
+from pgsum.bundle import Bundle, load_bundle, own_model
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate_sources
 from pgsum.data.example import Source, encode_source
@@ -90,7 +90,7 @@ class _Read:
 class Summarizer:
     """A trained model, ready for text.
 
-    `Summarizer.load(path)("A long text.").text` is all there is to it.
+    `Summarizer.load()("A long text.").text` is all there is to it.
     """
 
     def __init__(self, bundle: Bundle, *, device: str | torch.device = "cpu") -> None:
@@ -103,9 +103,15 @@ class Summarizer:
         return next(self.model.parameters()).device
 
     @classmethod
-    def load(cls, path: str | Path, *, device: str | torch.device = "cpu") -> "Summarizer":
-        """From a bundle, or a run folder that holds one. Raises ModelError where it is damaged."""
-        return cls(load_bundle(Path(path)), device=device)
+    def load(
+        cls, path: str | Path | None = None, *, device: str | torch.device = "cpu"
+    ) -> "Summarizer":
+        """From a bundle, or a run folder that holds one; else the model that comes with pgsum.
+
+        Unlike a command it looks for no run: what a program gets does not depend on the folder that
+        it is started in. Raises ModelError where a model is missing or damaged.
+        """
+        return cls(load_bundle(own_model() if path is None else Path(path)), device=device)
 
     def __call__(self, document: str, *, decode: DecodeConfig | None = None) -> Summary:
         """The best summary of one document."""

@@ -15,7 +15,15 @@ from torch import Tensor
 
 from pgsum import bundle as bundle_module
 from pgsum.build import build_model
-from pgsum.bundle import FILES, Bundle, find_model, load_bundle, save_bundle, sha256
+from pgsum.bundle import (
+    FILES,
+    Bundle,
+    find_model,
+    load_bundle,
+    own_model,
+    save_bundle,
+    sha256,
+)
 from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig, TrainerConfig
 from pgsum.data.batch import collate_sources
 from pgsum.errors import ModelError
@@ -429,6 +437,19 @@ def test_what_holds_no_model_is_named(tmp_path, name, words):
             look(tmp_path / name)
 
 
-def test_without_any_finished_run_the_error_says_what_to_do(tmp_path):
+def test_without_any_finished_run_the_model_that_comes_with_pgsum_is_meant(
+    tmp_path, folder, monkeypatch
+):
+    monkeypatch.setattr(bundle_module, "PRETRAINED", folder)
+    assert find_model(None, runs=tmp_path / "runs") == own_model() == folder
+    run = finish(tmp_path / "runs" / "a-001", folder, at=1)
+    assert find_model(None, runs=tmp_path / "runs") == run
+    assert own_model() == folder
+
+
+def test_without_any_model_the_error_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle_module, "PRETRAINED", tmp_path / "pretrained")
     with pytest.raises(ModelError, match=r"no model: .*train one with `pgsum train`, or name one"):
         find_model(None, runs=tmp_path / "runs")
+    with pytest.raises(ModelError, match=r"has no model of its own.*train one with `pgsum train`"):
+        own_model()

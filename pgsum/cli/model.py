@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 def choose_model(asked: str | None) -> Path:
-    """The folder of the model that was asked for, or else of the newest run."""
-    from pgsum.bundle import find_model
+    """The folder of the model asked for, or else of the newest run, or else of pgsum's own."""
+    from pgsum.bundle import PRETRAINED, find_model
 
     folder = find_model(asked)
-    console.note(f"model: {folder}")
+    own = " (the model that comes with pgsum)" if folder == PRETRAINED else ""
+    console.note(f"model: {folder}{own}")
     return folder
 
 

@@ -10,7 +10,9 @@ Settings = Annotated[
 ]
 ModelPath = Annotated[
     str | None,
-    typer.Option(metavar="MODEL", help="A run or a bundle; else the newest run in runs/."),
+    typer.Option(
+        metavar="MODEL", help="A run or bundle; else the newest in runs/, or pgsum's own."
+    ),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of the files; else UTF-8, or by its mark.")

@@ -167,7 +167,13 @@ def test_without_json_what_cannot_be_parsed_is_said_as_other_errors_are(pgsum):
 
 def test_info_names_all_that_a_report_needs(pgsum):
     names = [line.partition(":")[0] for line in pgsum("info").out.splitlines()]
-    assert {"pgsum", "python", "torch", "datasets", "cpu", "cores", "bfloat16"} <= set(names)
+    wanted = {"pgsum", "python", "torch", "datasets", "cpu", "cores", "bfloat16", "model"}
+    assert wanted <= set(names)
+
+
+def test_info_says_where_pgsum_has_no_model_of_its_own(pgsum, tmp_path, monkeypatch):
+    monkeypatch.setattr("pgsum.bundle.PRETRAINED", tmp_path)
+    assert "model:             none of its own\n" in pgsum("info").out
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, "5000"), ("1", "1")])

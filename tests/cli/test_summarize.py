@@ -126,10 +126,21 @@ def test_an_option_that_cannot_be_is_refused(summarize, options, message):
     assert message in done.err
 
 
-def test_without_a_model_it_is_said_how_to_get_one(pgsum):
+def test_without_a_model_it_is_said_how_to_get_one(pgsum, here, monkeypatch):
+    monkeypatch.setattr("pgsum.bundle.PRETRAINED", here / "nothing")
     done = pgsum("summarize", "a.txt")
     assert done.code == 4
     assert "pgsum train" in done.err
+
+
+def test_the_model_that_comes_with_pgsum_is_used_where_there_is_no_run(
+    pgsum, tiny_model, monkeypatch
+):
+    monkeypatch.setattr("pgsum.bundle.PRETRAINED", tiny_model)
+    done = pgsum("summarize", "a.txt")
+    assert (done.code, done.out) == (0, Summarizer.load()(TEXTS[0]).text + "\n")
+    assert f"model: {tiny_model} (the model that comes with pgsum)\n" in done.err
+    assert f"model:             {tiny_model}\n" in pgsum("info").out
 
 
 def test_the_newest_run_is_used_where_no_model_is_named(pgsum, tiny_model, here):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -10,7 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from reference.command_line import save_tiny_model
 
+from pgsum.bundle import FILES
 from pgsum.systems import BASELINES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -20,9 +23,16 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
+    """Made of a source distribution, of what the checkout holds and a tiny model of its own."""
+    checkout, folder = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
+    for name in ("pgsum", "conf"):
+        without = shutil.ignore_patterns("__pycache__", "pretrained")
+        shutil.copytree(ROOT / name, checkout / name, ignore=without)
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+        shutil.copy(ROOT / name, checkout)
+    save_tiny_model(checkout / "pgsum" / "pretrained")
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT],
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, checkout],
         check=True,
         capture_output=True,
     )
@@ -54,12 +64,13 @@ def run(command: Path, *arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-def test_the_wheel_holds_the_settings_and_no_tests(wheel):
+def test_the_wheel_holds_the_settings_a_model_and_no_tests(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     in_checkout = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("conf/**/*.yaml")}
     assert in_checkout
     assert {f"pgsum/{name}" for name in in_checkout} <= set(names)
     assert {"pgsum/py.typed", "pgsum/metrics/wordnet/noun.exc"} <= set(names)
+    assert {f"pgsum/pretrained/{name}" for name in (*FILES, "MANIFEST.json")} <= set(names)
     assert any(name.endswith("licenses/pgsum/metrics/wordnet/LICENSE") for name in names)
     assert all(name.startswith(("pgsum/", "pgsum-")) for name in names)
 
@@ -70,6 +81,13 @@ def test_the_installed_command_is_that_of_the_wheel(installed, tmp_path):
     assert "summarize" in run(installed / "pgsum", "--help", cwd=tmp_path)
     printed = run(installed / "pgsum", "train", "--print-config", "model=see2017", cwd=tmp_path)
     assert "attention: additive\n" in printed
+
+
+def test_the_installed_command_summarizes_without_a_training(installed, tmp_path):
+    (tmp_path / "a.txt").write_text("The cat sat on the mat near Oslo.", encoding="utf-8")
+    assert run(installed / "pgsum", "summarize", "a.txt", cwd=tmp_path).count("\n") == 1
+    own = next(installed.parent.glob("lib/*/site-packages/pgsum/pretrained"))
+    assert f"model:             {own}\n" in run(installed / "pgsum", "info", cwd=tmp_path)
 
 
 def test_the_installed_command_trains_and_summarizes(installed, tmp_path):

@@ -19,6 +19,7 @@ from pytorch_lightning.loggers import Logger
 from pytorch_lightning.strategies import DDPStrategy
 
 from pgsum.bundle import Bundle, save_bundle
+from pgsum.config import to_dict
 from pgsum.data.datamodule import SummarizationData
 from pgsum.data.files import write_whole
 from pgsum.data.prepare import Prepared
@@ -102,6 +103,7 @@ class Run:
             "corpus": corpus.fingerprint,
             "vocabulary": prepared.vocab.fingerprint,
             "processes": settings.devices * settings.nodes,
+            "settings": to_dict(self.config),
             "threads": torch.get_num_threads(),
             "bfloat16": before.get("bfloat16"),
         }

@@ -200,6 +200,28 @@ def test_what_may_not_change_is_refused(corpus, tmp_path, monkeypatch, change):
     assert before == {path: path.read_bytes() for path in before}
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "refused"),
+    [
+        ("  hidden_size: 12\n", "  hidden_size: 13\n", "model.hidden_size is 12 in this run"),
+        ("  batch_size: 8\n", "  batch_size: 9\n", "trainer.batch_size is 8 in this run"),
+        ("  name: adam\n", "  name: adagrad\n", "optim.name is adam in this run"),
+        ("text:", None, r"text\.min_count is 1 in this run"),  # it ends there
+    ],
+)
+def test_what_may_not_change_is_refused_in_the_file_of_settings_too(
+    corpus, tmp_path, monkeypatch, before, after, refused
+):
+    stopped_at(2, corpus, tmp_path / "run", monkeypatch)
+    path = tmp_path / "run" / "config.yaml"
+    content = path.read_text(encoding="utf-8")
+    first, found, rest = content.partition(before)
+    assert found
+    path.write_text(first if after is None else first + after + rest, encoding="utf-8")
+    with pytest.raises(ConfigError, match=refused):
+        resume(tmp_path / "run", say=quiet)
+
+
 def test_another_corpus_or_vocabulary_is_refused(corpus, tmp_path, monkeypatch):
     own = shutil.copytree(corpus, tmp_path / "own")
     stopped_at(2, own, tmp_path / "run", monkeypatch)

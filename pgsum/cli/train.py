@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from pgsum.cli.options import Debug, Quiet, Threads, TrainingDevice, Verbose
 from pgsum.cli.progress import progress
 from pgsum.config import load_config, to_yaml
 from pgsum.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pgsum.training.run import TrainResult
 
 STOPPED = {"interrupted": 130, "terminated": 143}
 """Exit codes of a training cut short by a signal, with a usable model left behind."""
@@ -72,12 +75,17 @@ def train(
             "--dry-run": dry_run,
         }
         _check_alone(resume, others)
+        from pgsum.training import run  # torch and Lightning take seconds to import
+
+        with progress() as report:
+            result = run.resume(resume, overrides, say=console.note, report=report)
+        _end(result)
+        return
     chosen = load_config(overrides, files=config or [])
     if print_config:
         console.data(to_yaml(chosen).rstrip("\n"))
         return
 
-    from pgsum import engine  # torch and Lightning take seconds to import
     from pgsum.training import plan, run
 
     if dry_run:
@@ -87,13 +95,16 @@ def train(
             console.data(f"{name}: {value}")
         return
     with progress() as report:
-        result = (
-            run.train(
-                chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
-            )
-            if resume is None
-            else run.resume(resume, overrides, say=console.note, report=report)
+        result = run.train(
+            chosen, out=out, overwrite=overwrite, init=init, say=console.note, report=report
         )
+    _end(result)
+
+
+def _end(result: "TrainResult") -> None:
+    """Prints the run's folder; raises Exit where a signal cut the training short."""
+    from pgsum import engine
+
     if engine.is_first():
         console.data(str(result.run_dir))
     if result.stopped in STOPPED:

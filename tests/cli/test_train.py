@@ -91,3 +91,17 @@ def test_without_arguments_the_built_in_corpus_is_learned(pgsum, asked):
     pgsum("train")
     assert asked[0]["config"] == Config()
     assert asked[0]["out"] is None
+
+
+def test_settings_given_to_a_run_that_goes_on_are_judged_by_the_run_s_own(pgsum, monkeypatch):
+    """Those of a run that begins may not name a folder of another corpus than files."""
+    calls = []
+
+    def resume(run_dir, overrides, *, say, report):
+        calls.append((run_dir, overrides))
+        return TrainResult(run_dir, run_dir / "model", {}, stopped="finished")
+
+    monkeypatch.setattr(training, "resume", resume)
+    done = pgsum("train", "--resume", "runs/mine", "data.root=moved", "decode.min_tokens=110")
+    assert (done.code, done.out) == (0, "runs/mine\n")
+    assert calls == [(Path("runs/mine"), ["data.root=moved", "decode.min_tokens=110"])]

@@ -145,7 +145,7 @@ def keep(
     model = sha256(run / "model" / "model.safetensors")
     scores = [read_scores(folder) for folder in folders]
     history = _commands(run)
-    _check_corpus(corpus, history, config)
+    _check_corpus(corpus, history, config, quoted=bool(examples))
     _check_together(scores, model, folders)
     kept = {
         TRAIN: _as_json(_of_training(record, history, config, model)),
@@ -161,15 +161,19 @@ def keep(
     return _write(kept, into / name)
 
 
-def _check_corpus(corpus: str, history: Sequence[Sequence[str]], config: Config) -> None:
-    """Whether the name can be true: what may be quoted depends on it."""
-    experiments = (word.partition("=")[2] for word in history[0] if word.startswith("experiment="))
-    known = next((each for each in experiments if each in CORPORA), None)
+def _check_corpus(
+    corpus: str, history: Sequence[Sequence[str]], config: Config, *, quoted: bool
+) -> None:
+    """Whether the name can be true, and where texts are to be `quoted`, whether it surely is."""
+    said = [word.partition("=")[2] for word in history[0] if word.startswith("experiment=")]
+    said += re.findall("^[a-z]+", Path(config.data.root or "").name)
+    known = next((each for each in said if each in CORPORA), None)
     found = "docstrings" if config.data.name == "docstrings" else known
-    if found != corpus and (found or corpus == "docstrings"):
+    if found != corpus and (found or quoted or corpus == "docstrings"):
         raise DataError(
-            f"The run is of {found or 'files'}, and not of {corpus}.",
-            hint="begin the record's name with the corpus that it was trained on",
+            f"The run is of {found or 'a corpus of files'}, and not of {corpus}.",
+            hint="begin the record's name with the corpus; a run says which it is of by "
+            "experiment=CORPUS, or by the name of data.root",
         )
 
 
@@ -221,7 +225,7 @@ def _of_training(
     corpus = record["corpus"]
     vectors = record["word_vectors"]
     return {
-        **{key: value for key, value in record.items() if key != "command"},
+        **{key: value for key, value in record.items() if key not in ("command", "platform")},
         "commands": list(dict.fromkeys(commands)),
         "times_begun": len(history),
         "corpus": {**corpus, "notes": [_FOLDERS.sub("", note) for note in corpus["notes"]]},

@@ -1,6 +1,7 @@
 """docs/make_results.py, from tiny trainings to the page."""
 
 import json
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -211,6 +212,23 @@ def test_good_examples_score_no_lower_than_bad_ones(scripts, runs, tmp_path, kee
 def test_no_examples_are_kept_where_the_licence_forbids_it(keep):
     with pytest.raises(ConfigError, match=r"Texts of samsum are not shown \(CC BY-NC-ND 4.0\)"):
         keep("drop", "drop/figures/test", name="samsum", examples=1)
+
+
+def test_a_run_that_may_be_of_another_corpus_is_not_quoted(keep, runs):
+    copytree(runs / "drop", runs / "unsaid")
+    history = runs / "unsaid/history.jsonl"
+    text = history.read_text(encoding="utf-8").replace('"experiment=debian", ', "")
+    history.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="The run is of a corpus of files, and not of debian"):
+        keep("unsaid", "unsaid/figures/test", name="debian", examples=1)
+    assert keep("unsaid", "unsaid/figures/test", name="debian")
+    config = runs / "unsaid/config.yaml"
+    text = re.sub(
+        "^  root: .*$", "  root: x/samsum_1", config.read_text(encoding="utf-8"), flags=re.M
+    )
+    config.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="The run is of samsum, and not of debian"):
+        keep("unsaid", "unsaid/figures/test", name="debian")
 
 
 def test_more_examples_than_there_are_are_refused(keep):

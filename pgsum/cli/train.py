@@ -14,7 +14,7 @@ from pgsum.config import load_config, to_yaml
 from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pgsum.training.run import TrainResult
+    from pgsum.training.fit import TrainResult
 
 STOPPED = {"interrupted": 130, "terminated": 143}
 """Exit codes of a training cut short by a signal, with a usable model left behind."""

@@ -1,7 +1,8 @@
 """A trained model on disk, complete and checkable.
 
-A bundle is a folder: config.json (format, versions, settings), vocab.json, surface.json,
-model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each). No pickles.
+A bundle is a folder: config.json (format, version, settings, what is usual), vocab.json,
+surface.json, model.safetensors, README.md (the model card) and MANIFEST.json (sha256 of each). No
+pickles.
 Weights are stored as float32 or, all of them, as float16; which of the two, they say themselves.
 """
 
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ HINT = "copy the bundle again from where it was made, use another run's, or trai
 PRETRAINED = Path(__file__).resolve().parent / "pretrained"
 """The bundle that comes with pgsum; a checkout may be without it."""
 
+_USUAL = "usual_surprise"
 _MOST_BYTES = 2**30
 """Of a file that is not the weights: ten million words take a third of it."""
 
@@ -47,6 +50,9 @@ class Bundle:
     vocab: Vocab
     surface: Surface
     model: PointerGenerator
+    usual_surprise: float | None = None
+    """Documents that surprise more are unlike those of its training: `pgsum.data.familiarity`. Not
+    known of bundles that are older than that."""
 
 
 def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
@@ -60,8 +66,10 @@ def save_bundle(bundle: Bundle, folder: Path, *, card: str) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as aside:
         new, old = Path(aside, "new"), Path(aside, "old")
         new.mkdir()
-        settings = {"format": FORMAT, "pgsum": pgsum.__version__, **to_dict(bundle.config)}
-        _write_json(new / "config.json", settings)
+        about: dict[str, Any] = {"format": FORMAT, "pgsum": pgsum.__version__}
+        if bundle.usual_surprise is not None:
+            about[_USUAL] = bundle.usual_surprise
+        _write_json(new / "config.json", about | to_dict(bundle.config))
         bundle.vocab.save(new / "vocab.json")
         _write_json(new / "surface.json", bundle.surface.to_dict())
         # Where safetensors writes the file itself, a full disk is no OSError, and nobody else may
@@ -96,6 +104,7 @@ def load_bundle(path: Path) -> Bundle:
             hint=f"it was written by pgsum {made_by}; use that version or a newer one",
         )
     with files.named("config.json"):
+        usual_surprise = _usual_surprise(settings.pop(_USUAL, None))
         config = from_dict(settings)
     with files.named("vocab.json"):
         vocab = Vocab.from_dict(files.read_object("vocab.json"))
@@ -117,7 +126,7 @@ def load_bundle(path: Path) -> Bundle:
     model.load_state_dict(tensors, assign=True)
     if config.model.tie_embeddings:
         model.projection.weight = model.embedding.weight
-    return Bundle(config, vocab, surface, model.eval())
+    return Bundle(config, vocab, surface, model.eval(), usual_surprise)
 
 
 def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
@@ -220,6 +229,15 @@ class _Files:
             error.where = path if error.where in (None, path) else f"{path}: {error.where}"
             error.hint = error.hint or HINT
             raise
+
+
+def _usual_surprise(found: object) -> float | None:
+    """Raises ModelError where it is no number."""
+    if found is None or (isinstance(found, float) and isfinite(found)):
+        return found
+    raise ModelError(
+        f"The model's settings are damaged: {_USUAL} is {shown(str(found))}: it must be a number."
+    )
 
 
 def _aliases(config: Config) -> dict[str, str]:

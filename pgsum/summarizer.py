@@ -14,6 +14,7 @@ from pgsum.bundle import Bundle, load_bundle, own_model
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate_sources
 from pgsum.data.example import Source, encode_source
+from pgsum.data.familiarity import Familiarity
 from pgsum.decode.hypothesis import Hypothesis, Stop
 from pgsum.errors import DataError
 from pgsum.generate import generate
@@ -55,6 +56,9 @@ class Summary:
     """Of each source token its start and end: `document[start:end]` is the token."""
     truncated: bool
     """Whether the document is longer than what the model read."""
+    unfamiliar: bool
+    """Whether the document is unlike those that the model was trained on: what it read of it is
+    rarer there than `Bundle.usual_surprise`."""
     score: float
     """The search's."""
     stop: Stop
@@ -85,6 +89,7 @@ class _Read:
     tokens: list[Token]
     source: Source
     truncated: bool
+    unfamiliar: bool
 
 
 class Summarizer:
@@ -154,6 +159,10 @@ class Summarizer:
     def _needing_support(self) -> list[int]:
         return ids_needing_support(self.bundle.vocab, self.bundle.surface.casing)
 
+    @cached_property
+    def _familiarity(self) -> Familiarity:
+        return Familiarity(self.bundle.vocab)
+
     def _ids(self, words: str) -> list[int]:
         """The ids of words, those that the vocabulary has."""
         lowercase = self.bundle.config.text.lowercase
@@ -168,7 +177,14 @@ class Summarizer:
         kept = tokens[: text.max_source_tokens]
         forms = [lookup_form(token.text, lowercase=text.lowercase) for token in kept]
         source = encode_source(self.bundle.vocab, forms)
-        return _Read(document, kept, source, truncated=len(tokens) > len(kept))
+        usual = self.bundle.usual_surprise
+        return _Read(
+            document,
+            kept,
+            source,
+            truncated=len(tokens) > len(kept),
+            unfamiliar=usual is not None and self._familiarity.surprise(source.source_ids) > usual,
+        )
 
     def _write(self, read: _Read, hypothesis: Hypothesis) -> Summary:
         ids = torch.tensor(read.source.source_extended_ids)
@@ -202,6 +218,7 @@ class Summarizer:
             source_tokens=tuple(token.text for token in read.tokens),
             source_spans=tuple((token.start, token.end) for token in read.tokens),
             truncated=read.truncated,
+            unfamiliar=read.unfamiliar,
             score=hypothesis.score,
             stop=hypothesis.stop,
         )

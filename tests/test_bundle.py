@@ -202,8 +202,22 @@ def change_settings(folder: Path, change: Callable[[dict[str, Any]], object]) ->
         (lambda s: s["model"].update(hidden_size=-5), r"are damaged: model\.hidden_size is -5"),
         (lambda s: s["model"].update(hidden_size="many"), r"damaged: model\.hidden_size is 'many'"),
         (lambda s: s.update(model=7), r"model"),
+        (lambda s: s.update(usual_surprise="7"), r"damaged: usual_surprise is '7': it must be a"),
+        (lambda s: s.update(usual_surprise=float("nan")), r"damaged: usual_surprise is 'nan'"),
+        (lambda s: s.update(usual_surprise=True), r"damaged: usual_surprise is 'True'"),
     ],
-    ids=["newer", "no_format", "unknown_key", "unknown_section", "negative", "text", "no_section"],
+    ids=[
+        "newer",
+        "no_format",
+        "unknown_key",
+        "unknown_section",
+        "negative",
+        "text",
+        "no_section",
+        "surprise_text",
+        "surprise_nan",
+        "surprise_flag",
+    ],
 )
 def test_settings_that_do_not_fit_are_refused_by_name(folder, change, words):
     change_settings(folder, change)
@@ -323,6 +337,13 @@ def test_weights_in_half_that_are_not_finite_are_refused(folder, value):
     change_weights(folder, lambda weight: weight.index_fill(0, torch.tensor([2]), value))
     with pytest.raises(ModelError, match="The weights hold values that are not finite"):
         load_bundle(folder)
+
+
+def test_what_surprise_is_usual_comes_back_and_older_bundles_do_not_know(tmp_path, folder):
+    assert "usual_surprise" not in (folder / "config.json").read_text(encoding="utf-8")
+    assert load_bundle(folder).usual_surprise is None
+    save_bundle(replace(make(), usual_surprise=7.25), tmp_path / "model", card="")
+    assert load_bundle(tmp_path / "model").usual_surprise == 7.25
 
 
 def test_saving_replaces_the_bundle_that_stands_there(folder):

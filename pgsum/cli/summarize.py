@@ -205,6 +205,7 @@ class _Told(NamedTuple):
     skipped: bool
     cut: bool
     short: bool
+    unfamiliar: bool
 
 
 def _told(
@@ -222,6 +223,7 @@ def _told(
         skipped=not summaries,
         cut=any(summary.truncated for summary in summaries[:1]),
         short=any(len(summary.source_tokens) < decode.min_tokens for summary in summaries[:1]),
+        unfamiliar=any(summary.unfamiliar for summary in summaries[:1]),
     )
 
 
@@ -233,12 +235,14 @@ class _Tally:
     skipped: int = 0
     cut: int = 0
     short: int = 0
+    unfamiliar: int = 0
 
     def add(self, told: _Told) -> None:
         self.documents += 1
         self.skipped += told.skipped
         self.cut += told.cut
         self.short += told.short
+        self.unfamiliar += told.unfamiliar
 
     def sentences(self, max_source_tokens: int) -> Iterator[str]:
         of_all = f"of {self.documents:,} {'document' if self.documents == 1 else 'documents'}"
@@ -248,6 +252,12 @@ class _Tally:
             yield f"{self.cut:,} {of_all} cut to the {max_source_tokens:,} tokens the model reads."
         if self.short:
             yield f"{self.short:,} {of_all} shorter than decode.min_tokens, lowered for them."
+        if self.unfamiliar:
+            yield (
+                f"{self.unfamiliar:,} {of_all} {'is' if self.unfamiliar == 1 else 'are'} unlike "
+                "those the model was trained on (their words are rare there): expect little of the "
+                "summary, or train a model on text of your own: pgsum train DATA"
+            )
 
 
 def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[str, Any]:

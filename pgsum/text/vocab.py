@@ -108,7 +108,7 @@ class Vocab:
         forms, counts = content.get("words"), content.get("counts")
         if not _is_list_of(forms, str):
             raise _damaged('"words" is not a list of strings')
-        if not _is_list_of(counts, int) or min(counts, default=0) < 0:
+        if not _is_list_of(counts, int) or not all(0 <= count < 2**63 for count in counts):
             raise _damaged('"counts" is not a list of whole numbers')
         for form in forms:  # no text has such a word, and no summary could be written with it
             if form.split() != [form] or form in SPECIAL_TOKENS:

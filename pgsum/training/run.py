@@ -14,9 +14,11 @@ import torch
 from pgsum.build import build_model
 from pgsum.bundle import Bundle, load_bundle
 from pgsum.config import Config
+from pgsum.data.familiarity import usual_surprise
 from pgsum.data.prepare import Prepared, prepare
 from pgsum.data.sources import Corpus, write_listing
 from pgsum.engine import is_first
+from pgsum.nn.model import PointerGenerator
 from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
 from pgsum.training.callbacks import Report, Say, report_nothing
@@ -85,7 +87,7 @@ def train(
     vectors = read_embeddings(config.model, prepared.vocab)
     if vectors is not None:
         begin_with(vectors, model.embedding)
-    bundle = Bundle(config, prepared.vocab, prepared.surface, model)
+    bundle = _bundle(config, prepared, model)
 
     def write(folder: Path) -> None:
         write_listing(corpus.listings, folder / "skipped.jsonl", dropped=corpus.dropped)
@@ -148,7 +150,7 @@ def resume(
             word_vectors = vectors and vectors.record()
         else:
             word_vectors = earlier.about["word_vectors"]
-        bundle = Bundle(config, prepared.vocab, prepared.surface, model)
+        bundle = _bundle(config, prepared, model)
         for line in description(corpus, prepared, "as begun with" if word_vectors else "", bundle):
             say(line)
         run = Run(
@@ -195,6 +197,11 @@ def _read(
         surface=surface,
     )
     return corpus, prepared
+
+
+def _bundle(config: Config, prepared: Prepared, model: PointerGenerator) -> Bundle:
+    usual = usual_surprise(prepared.vocab, prepared.train)
+    return Bundle(config, prepared.vocab, prepared.surface, model, usual)
 
 
 def description(corpus: Corpus, prepared: Prepared, word_vectors: str, bundle: Bundle) -> list[str]:

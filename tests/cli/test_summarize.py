@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reference.command_line import save_tiny_model
 from rich.text import Text
 
 from pgsum.cli import console
@@ -158,6 +159,31 @@ def test_a_document_that_is_cut_is_counted(summarize, here):
     done = summarize("long.txt", "a.txt")
     assert "warning: 1 of 2 documents cut to the 20 tokens the model reads.\n" in done.err
     assert "cut" not in summarize("a.txt").err
+
+
+def test_documents_unlike_those_of_the_training_are_counted(pgsum, here):
+    """Each word of a tiny vocabulary is seen once or twice; of "Xyzzy" and "貓" none is."""
+    model = save_tiny_model(here / "model", usual_surprise=2.5)
+    (here / "far.txt").write_text("貓坐在墊子上", encoding="utf-8")
+    (here / "strange.txt").write_text("Xyzzy plugh frotz blorb", encoding="utf-8")
+    command = ["summarize", "--model", model, "--threads", "1"]
+    warning = (
+        "1 of 2 documents is unlike those the model was trained on (their words are rare there): "
+        "expect little of the summary, or train a model on text of your own: pgsum train DATA"
+    )
+    assert f"\nwarning: {warning}\n" in pgsum(*command, "a.txt", "far.txt").err
+    done = pgsum(*command, "--jsonl", "a.txt", "far.txt")
+    assert json.loads(done.err) == {"warning": warning}
+    assert (
+        "warning: 2 of 3 documents are unlike"
+        in pgsum(*command, "far.txt", "a.txt", "strange.txt").err
+    )
+    assert "warning" not in pgsum(*command, "a.txt", "a.txt").err
+
+
+def test_a_bundle_that_does_not_know_what_is_usual_calls_nothing_unlike(summarize, here):
+    (here / "far.txt").write_text("貓坐在墊子上", encoding="utf-8")
+    assert "warning" not in summarize("far.txt").err
 
 
 @pytest.mark.fault(1)

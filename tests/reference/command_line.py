@@ -51,8 +51,10 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_model(tmp_path_factory.mktemp("run") / "model")
 
 
-def save_tiny_model(folder: Path, *, max_source_tokens: int = 20) -> Path:
-    """The same model, which may read more."""
+def save_tiny_model(
+    folder: Path, *, max_source_tokens: int = 20, usual_surprise: float | None = None
+) -> Path:
+    """The same model, which may read more, and may know what surprise is usual."""
     texts = ["The cat sat on the mat near Oslo.", "A dog ran home, and the cat followed."]
     torch.manual_seed(2)
     config = Config(
@@ -68,5 +70,6 @@ def save_tiny_model(folder: Path, *, max_source_tokens: int = 20) -> Path:
     for text in texts:
         counts.add(text, [])
     surface = counts.learned(vocab)
-    save_bundle(Bundle(config, vocab, surface, network), folder, card="# tiny\n")
+    bundle = Bundle(config, vocab, surface, network, usual_surprise)
+    save_bundle(bundle, folder, card="# tiny\n")
     return folder

@@ -51,6 +51,7 @@ def make_summary(
         source_tokens=tuple(token.text for token in read),
         source_spans=tuple((token.start, token.end) for token in read),
         truncated=len(read) < len(tokens),
+        unfamiliar=False,
         score=-0.5,
         stop="eos",
     )

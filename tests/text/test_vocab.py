@@ -77,6 +77,10 @@ def test_the_fingerprint_knows_the_forms_and_their_order_but_not_the_counts():
         ('{"format": 1}', '"words" is not a list of strings'),
         ('{"format": 1, "words": ["a", 1], "counts": [1, 1]}', '"words" is not a list of strings'),
         (
+            f'{{"format": 1, "words": ["a"], "counts": [{10**400}]}}',
+            '"counts" is not a list of whole numbers',
+        ),
+        (
             '{"format": 1, "words": ["a"], "counts": [1.5]}',
             '"counts" is not a list of whole numbers',
         ),

@@ -74,6 +74,15 @@ def test_a_run_leaves_settings_vocabulary_metrics_checkpoints_and_a_bundle(corpu
     assert "ROUGE|n:4|" in card
 
 
+def test_a_run_knows_which_documents_are_like_its_own(corpus, tmp_path):
+    steps = ["trainer.max_steps=1", "trainer.validate_every=1"]
+    result = train(tiny(corpus, *steps), out=tmp_path / "run", say=lambda line: None)
+    summarizer = Summarizer.load(result.run_dir)
+    own = json.loads((corpus / "validation.jsonl").read_text(encoding="utf-8").split("\n")[0])
+    assert not summarizer(own["document"]).unfamiliar
+    assert summarizer("Quarterly earnings fell sharply amid weaker demand.").unfamiliar
+
+
 def test_what_was_left_out_of_the_corpus_is_listed_beside_the_run(corpus, tmp_path):
     with (corpus / "train.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "bad", "document": "A cat.", "summary": null}\n')

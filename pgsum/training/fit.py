@@ -130,6 +130,7 @@ class Run:
             metric=settings.metric,
             say=say,
             keep=self.keep,
+            kept=self.model_dir.is_dir,
         )
         coverage_steps = settings.coverage_steps or math.ceil(settings.max_steps / 10)
         self.patience = Patience(

@@ -19,7 +19,8 @@ class SearchValidation(pl.Callback):
     """ROUGE of real summaries of a fixed sample; the best model so far is kept as a bundle.
 
     `keep` is called with the step and the scores (0 to 100) whenever `metric` is better than ever
-    before. Several processes share the sample out and all know all of it in the end.
+    before, `kept` whether that bundle is there: of a training that goes on it may be gone. Several
+    processes share the sample out and all know all of it in the end.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class SearchValidation(pl.Callback):
         metric: str,
         say: Say,
         keep: Callable[[int, dict[str, float]], object],
+        kept: Callable[[], bool],
     ) -> None:
         self.summarizer = summarizer
         self.pairs = pairs
@@ -38,6 +40,7 @@ class SearchValidation(pl.Callback):
         self.metric = metric
         self.say = say
         self.keep = keep
+        self.kept = kept
         self.best: dict[str, float] | None = None
         self.improved = False
         """Whether the last validation was the best."""
@@ -103,6 +106,9 @@ class SearchValidation(pl.Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.best, self.equal_will_do = state_dict["best"], state_dict["equal_will_do"]
+        if self.best is not None and not self.kept():
+            self.say("warning: the best model so far is no longer there; the next one is kept")
+            self.best = None
 
 
 def _one_line(text: str) -> str:

@@ -337,6 +337,16 @@ def test_a_full_disk_leaves_the_checkpoint_that_was_there(corpus, tmp_path, monk
     assert resume(tmp_path / "run", say=quiet).stopped == "finished"
 
 
+def test_a_run_whose_model_was_moved_away_ends_with_one(corpus, tmp_path, monkeypatch):
+    """Though none is better than the best was."""
+    stopped_at(8, corpus, tmp_path / "run", monkeypatch)
+    (tmp_path / "run" / "model").rename(tmp_path / "elsewhere")
+    said: list[str] = []
+    resume(tmp_path / "run", ["optim.lr=1e-9", "decode.max_tokens=1"], say=said.append)
+    assert load_bundle(tmp_path / "run").config.decode.max_tokens == 1
+    assert sum("no longer there" in line for line in said) == 1
+
+
 @pytest.mark.parametrize("kind", ["alone", "averaged"])
 def test_coverage_can_be_turned_on_when_a_run_goes_on(corpus, tmp_path, monkeypatch, kind):
     """What the optimizer has learned of the other weights stays."""

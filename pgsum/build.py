@@ -1,6 +1,11 @@
 """A model from its settings: which modules, of which sizes. The only reader of `model.*`."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from pgsum.config import ModelConfig
 from pgsum.nn.attention import AdditiveRelevance, Attention, DotRelevance, GeneralRelevance
@@ -36,6 +41,30 @@ def build_model(config: ModelConfig, vocab_size: int) -> PointerGenerator:
     if config.coverage == "auto":
         begin_without_coverage(model)
     return model
+
+
+def build_empty_model(config: ModelConfig, vocab_size: int) -> PointerGenerator:
+    """The same model without numbers, on the meta device: nothing is allocated, nothing drawn."""
+    with torch.device("meta"), _NothingNormal():
+        return build_model(config, vocab_size)
+
+
+class _NothingNormal(TorchFunctionMode):
+    """Leaves `nn.init.normal_` out: on the meta device torch would import its compiler for that,
+    which takes longer than to load a model.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is nn.init.normal_:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
 
 
 def _encoder(config: ModelConfig) -> nn.Module:

@@ -23,7 +23,7 @@ import safetensors.torch
 import torch
 
 import pgsum
-from pgsum.build import build_model
+from pgsum.build import build_empty_model
 from pgsum.config import Config, from_dict, to_dict
 from pgsum.errors import ModelError
 from pgsum.nn.model import PointerGenerator
@@ -111,9 +111,7 @@ def load_bundle(path: Path) -> Bundle:
     with files.named("surface.json"):
         surface = Surface.from_dict(files.read_object("surface.json"))
     files.read("README.md")
-    # On the meta device nothing is allocated or drawn: shapes are compared before memory is taken.
-    with torch.device("meta"):
-        model = build_model(config.model, len(vocab))
+    model = build_empty_model(config.model, len(vocab))  # shapes first, before memory is taken
     aliases = _aliases(config)
     wanted = {name: t for name, t in model.state_dict().items() if name not in aliases}
     with files.named("model.safetensors"):

@@ -3,6 +3,8 @@
 Members are the presets of conf/model, and each encoder with each decoder.
 """
 
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -12,7 +14,7 @@ import torch
 from reference.tiny import VOCAB, encode, gradients, loss_of, tiny_source
 from torch import Tensor
 
-from pgsum.build import build_model
+from pgsum.build import build_empty_model, build_model
 from pgsum.bundle import Bundle, load_bundle, save_bundle
 from pgsum.config import (
     Config,
@@ -185,6 +187,26 @@ def test_saved_and_loaded_it_says_the_same(member, tmp_path):
     assert said(loaded, sources) == said(model, sources)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, loaded.state_dict()[name]), name
+
+
+@EVERY_MEMBER
+def test_empty_it_has_the_same_shapes_and_no_numbers(member):
+    empty = build_empty_model(settings_of(member), VOCAB).state_dict()
+    shapes = {name: weight.shape for name, weight in model_of(member).state_dict().items()}
+    assert {name: weight.shape for name, weight in empty.items()} == shapes
+    assert all(weight.is_meta for weight in empty.values())
+
+
+def test_no_empty_model_needs_the_compiler_of_torch():
+    """To import that takes longer than all that a short document needs."""
+    settings = [settings_of(member) for member in MEMBERS]
+    code = (
+        "import sys; from pgsum.build import build_empty_model; from pgsum.config import *\n"
+        f"for settings in {settings!r}: build_empty_model(settings, {VOCAB})\n"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 @EVERY_MEMBER

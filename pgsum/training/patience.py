@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 
-from pgsum.build import build_model
+from pgsum.build import build_empty_model
 from pgsum.bundle import Bundle
 from pgsum.data.batch import Batch
 from pgsum.nn.model import PointerGenerator, coverage_parameter
@@ -93,8 +92,7 @@ def settled(bundle: Bundle) -> Bundle:
         return bundle
     has_it = bundle.model.decoder.coverage
     settings = replace(bundle.config.model, coverage="from_start" if has_it else "none")
-    with torch.device("meta"):
-        model = build_model(settings, len(bundle.vocab))
+    model = build_empty_model(settings, len(bundle.vocab))
     weights = bundle.model.state_dict()
     if not has_it:
         weights.pop(coverage_parameter(bundle.model) or "")

@@ -247,6 +247,21 @@ def test_any_text_is_summarized_in_a_printable_line(summarize, here, text):
     assert not any(ord(c) < 32 for c in done.out[:-1])
 
 
+def test_nothing_is_imported_that_a_summary_does_not_need(tiny_model, here):
+    """Each of these takes half a second or more."""
+    code = (
+        "import sys; from pgsum.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'pytorch_lightning', 'datasets', 'pyarrow', 'hydra', 'nltk', 'torch._dynamo'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, "summarize", "a.txt", "--quiet", "--model", tiny_model]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == "[]\n"
+
+
 @pytest.mark.slow
 def test_standard_input_is_summarized_by_the_real_command(tiny_model, here):
     command = [sys.executable, "-m", "pgsum", "summarize", "--model", tiny_model]

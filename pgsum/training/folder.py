@@ -22,6 +22,7 @@ CONFIG = "config.yaml"
 _LOCK = ".lock"
 _BEGUN = ".begun"
 """Lies in a folder that is to be a run, until its config.yaml does: what is there is ours."""
+_ANOTHER = "choose another with --out"
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO}
 
 
@@ -48,7 +49,7 @@ def run_folder(config: Config, out: Path | None, *, overwrite: bool) -> Path:
 
 def _check(out: Path, *, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
-        raise ConfigError("The output folder is a file.", where=str(out))
+        raise ConfigError("The output folder is a file.", where=str(out), hint=_ANOTHER)
     if out.exists() and not _is_begun(out) and any(path.name != _LOCK for path in out.iterdir()):
         if not overwrite:
             raise _not_empty(out)
@@ -61,7 +62,7 @@ def _check(out: Path, *, overwrite: bool) -> None:
     # Said now rather than after the corpus was read.
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not os.access(nearest, os.W_OK):
-        raise ConfigError("The output folder cannot be written.", where=str(out))
+        raise ConfigError("The output folder cannot be written.", where=str(out), hint=_ANOTHER)
 
 
 @contextmanager
@@ -138,7 +139,9 @@ def locked(folder: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise ConfigError(
-            f"The folder cannot be written: {error.strerror or error}.", where=str(folder)
+            f"The folder cannot be written: {error.strerror or error}.",
+            where=str(folder),
+            hint="allow it, or use a copy of the folder that can be written",
         ) from error
     try:
         yield
@@ -163,4 +166,6 @@ def on_its_disk(folder: Path) -> Iterator[None]:
 
 def _cannot_be_made(folder: Path, error: OSError) -> ConfigError:
     reason = error.strerror or error
-    return ConfigError(f"The output folder cannot be made: {reason}.", where=str(folder))
+    return ConfigError(
+        f"The output folder cannot be made: {reason}.", where=str(folder), hint=_ANOTHER
+    )

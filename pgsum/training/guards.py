@@ -20,6 +20,7 @@ from pgsum.training.callbacks import Say
 _NAMED_IDS = 8
 _OUT_OF_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory")
 _WORKER_DIED = re.compile(r"DataLoader worker \(pids?\(?s?\)? ?([\d, ]+)\)")
+_ANOTHER_DIED = re.compile("gloo.*Connection (closed|reset) by peer", re.DOTALL)
 
 
 class SkipNonFinite(pl.Callback):
@@ -119,6 +120,13 @@ class LastBatch(pl.Callback):
                     "have run out.",
                     where="trainer.loader_workers",
                     hint="set trainer.loader_workers=0",
+                ) from error
+            if _ANOTHER_DIED.search(str(error)):
+                raise ConfigError(
+                    "Another process of this training has died; memory may have run out.",
+                    where="trainer.devices",
+                    hint="what that one said, if anything, is the cause; then go on with --resume, "
+                    "or train anew on fewer processes",
                 ) from error
             raise
 

@@ -170,6 +170,20 @@ def test_an_error_of_another_kind_stays_what_it_is():
         raise RuntimeError("sizes differ")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[/__w/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:15786. This",
+        "[/__w/gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:1: Connection reset by peer.",
+    ],
+)
+def test_that_another_process_died_is_no_fault_of_this_one(said):
+    died = pytest.raises(ConfigError, match="Another process of this training has died")
+    with died as caught, LastBatch().explained(batch_tokens=2):
+        raise RuntimeError(said)
+    assert "go on with --resume" in caught.value.hint
+
+
 @pytest.mark.fault(48)
 @pytest.mark.slow
 def test_a_killed_process_that_makes_batches_is_named(tmp_path, monkeypatch):

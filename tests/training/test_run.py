@@ -355,8 +355,9 @@ def test_a_folder_that_holds_something_is_not_overwritten(tmp_path):
 
 def test_a_file_is_no_folder_for_a_run(tmp_path):
     (tmp_path / "x").write_text("", encoding="utf-8")
-    with pytest.raises(ConfigError, match="The output folder is a file"):
+    with pytest.raises(ConfigError, match="The output folder is a file") as caught:
         run_folder(Config(), tmp_path / "x", overwrite=True)
+    assert caught.value.hint == "choose another with --out"
 
 
 def test_runs_are_numbered_after_the_highest(tmp_path, monkeypatch):
@@ -368,8 +369,11 @@ def test_runs_are_numbered_after_the_highest(tmp_path, monkeypatch):
 
 
 def test_a_name_that_no_folder_can_have_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="The output folder cannot be made: File name too long"):
+    with pytest.raises(
+        ConfigError, match="The output folder cannot be made: File name too long"
+    ) as e:
         run_folder(Config(), tmp_path / ("x" * 300), overwrite=False)
+    assert e.value.hint == "choose another with --out"
 
 
 def test_a_link_to_nowhere_is_no_folder_for_a_run(tmp_path):

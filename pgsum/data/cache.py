@@ -148,11 +148,16 @@ def _write(
     except OSError as error:
         if folder.is_dir():  # another process was faster; its entry is the same
             return
-        raise DataError(
-            f"The corpus cannot be written to the cache: {error.strerror or error}.",
-            where=str(folder.parent),
-            hint="make room there, or set PGSUM_CACHE to a folder that has some",
-        ) from error
+        raise unwritable(folder, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> DataError:
+    """What is said where something of a corpus cannot be put at `path` in the cache."""
+    return DataError(
+        f"The corpus cannot be written to the cache: {error.strerror or error}.",
+        where=str(path.parent),
+        hint="make room there, or set PGSUM_CACHE to a folder that has some",
+    )
 
 
 def remove_damaged(path: Path) -> None:

@@ -198,8 +198,9 @@ def learn_surface(
         counts.update(counted)
     surface = counts.learned(vocab)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
-    unfinished.write_text(json.dumps(surface.to_dict()), encoding="utf-8")
-    unfinished.replace(path)
+    with _into_cache(path):
+        unfinished.write_text(json.dumps(surface.to_dict()), encoding="utf-8")
+        unfinished.replace(path)
     return surface
 
 
@@ -240,7 +241,7 @@ def _map(
     The path names all that the result depends on, so a file that stands is used as it is.
     """
     cache.remove_damaged(path)
-    with _without_bars():
+    with _without_bars(), _into_cache(path):
         return rows.map(
             function,
             batched=True,
@@ -251,6 +252,15 @@ def _map(
             new_fingerprint=path.stem,
             fn_kwargs=settings,
         )
+
+
+@contextmanager
+def _into_cache(path: Path) -> Iterator[None]:
+    """Raises DataError where the disk fails."""
+    try:
+        yield
+    except OSError as error:
+        raise cache.unwritable(path, error) from error
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from torch.autograd.function import once_differentiable
 
 from pgsum.nn.pointer import mixed_log_probs
 
-# 32 MiB of float32. With fewer the products are slower, as each block reads all of the weights; with
-# more all that follows is, as a block leaves the processor's caches.
+# 32 MiB of float32. With fewer the products are slower, as each block reads all of the weights;
+# with more all that follows is, as a block leaves the processor's caches.
 SCORES_AT_A_TIME = 2**23
 
 

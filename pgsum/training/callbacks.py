@@ -3,7 +3,9 @@
 What a person should see is handed to callables; nothing here prints.
 """
 
+import errno
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -73,8 +75,15 @@ class MetricsFile(Logger):
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
         values = {name: float(f"{value:.6g}") for name, value in metrics.items() if name != "epoch"}
         if values:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"step": (step or 0) + 1, **values}) + "\n")
+            line = f"{json.dumps({'step': (step or 0) + 1, **values})}\n".encode()
+            with self.path.open("ab", buffering=0) as file:
+                before = file.tell()
+                try:
+                    if file.write(line) < len(line):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                except OSError:
+                    file.truncate(before)  # no line is to follow on half a line
+                    raise
 
     def log_hyperparams(self, *args: Any, **kwargs: Any) -> None:
         """Nothing: the settings are in config.yaml."""

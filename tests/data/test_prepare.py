@@ -281,3 +281,14 @@ def test_a_corpus_without_a_pair_is_refused():
 def test_a_corpus_without_a_token_is_refused():
     with pytest.raises(DataError, match="There is no pair to train on"):
         prepared(corpus([("\ufe0f", "Nothing.")]))
+
+
+def test_a_disk_that_fails_while_ids_are_written_is_said(tmp_path, monkeypatch):
+    def failing(*arguments: object, **named: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Dataset, "map", failing)
+    rows = Dataset.from_dict({"id": ["a"], "document": ["d"], "references": [["s"]]})
+    with pytest.raises(DataError, match="cannot be written to the cache: Input/output error") as e:
+        module._map(rows, module.tokenize_rows, tmp_path / "tokens.arrow", 1, text=TextConfig())
+    assert e.value.where == str(tmp_path)

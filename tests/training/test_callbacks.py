@@ -1,8 +1,10 @@
 import json
 from unittest.mock import Mock
 
+import pytest
 import pytorch_lightning as pl
 import torch
+from reference.failing_writes import BROKEN, disk
 
 from pgsum.config import load_config
 from pgsum.data.batch import collate
@@ -120,6 +122,18 @@ def card(**changes: object) -> str:
         "versions": {"torch": "2"},
     }
     return model_card(load_config(["model.dropout=0.125"]), **{**values, **changes})
+
+
+def test_a_line_that_could_be_written_in_part_only_is_taken_back(tmp_path, monkeypatch):
+    log = MetricsFile(tmp_path / "metrics.jsonl")
+    log.log_metrics({"loss": 1.0}, 0)
+    before = log.path.read_bytes()
+    with disk(tmp_path, 2, error=BROKEN), pytest.raises(OSError, match="Input/output error"):
+        log.log_metrics({"loss": 2.0}, 1)
+    assert log.path.read_bytes() == before
+    log.log_metrics({"loss": 3.0}, 2)
+    log.forget_after(3)
+    assert [json.loads(line)["step"] for line in log.path.read_text().splitlines()] == [1, 3]
 
 
 def test_a_card_names_data_settings_and_scores():

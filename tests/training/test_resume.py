@@ -102,6 +102,7 @@ def test_stopped_again_and_again_it_ends_the_same(corpus, tmp_path, monkeypatch)
 def test_killed_at_any_moment_it_goes_on_to_the_same_end(corpus, tmp_path):
     """Also while it saves, validates, or has just begun."""
     wanted = settings(corpus, "model.coverage=auto", "trainer.coverage_steps=4")
+    run_until(None, wanted, tmp_path / "first")  # so that the corpus is in the cache for all others
     events = run_until(None, wanted, tmp_path / "whole")
     expected = what_it_left(tmp_path / "whole")
     for moment in some(range(1, events + 1), 12, by_fuzz=20):

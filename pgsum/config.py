@@ -142,7 +142,8 @@ class ModelConfig(Section, prefix="model."):
     embedding_size: Size = 128
     """Of a word; source and target share one table."""
     embeddings: str | None = None
-    """A file of word vectors to begin with: GloVe's text format, or .npz."""
+    """A file of word vectors to begin with, at most `embedding_size` long: GloVe's text format, or
+    .npz."""
     hidden_size: Size = 256
     """Of the encoder (a recurrent one has it in each direction), and of the decoder."""
     decoder_size: Size | None = None

@@ -53,18 +53,18 @@ class WordVectors:
         return {"file": self.file, "sha256": self.sha256, "found": int(self.found.sum())}
 
 
-def read_vectors(path: Path, vocab: Vocab, *, size: int) -> WordVectors:
-    """The vectors, of `size`, that a file has for the words of `vocab`.
+def read_vectors(path: Path, vocab: Vocab, *, at_most: int) -> WordVectors:
+    """The vectors that a file has for the words of `vocab`.
 
     A word takes the entry that is written alike, else that of its lower case: many files know
     "paris" only. Of several entries alike the first counts. Raises DataError where the file cannot
-    be read, is none of word vectors or has none of the words, ConfigError where its vectors are of
-    another size.
+    be read, is none of word vectors or has none of the words, ConfigError where its vectors have
+    more than `at_most` numbers.
     """
     check_file(path)
     wanted = {*vocab.forms, *(form.lower() for form in vocab.forms)}
     read = _read_npz if path.suffix.lower() == ".npz" else _read_lines
-    rows = read(path, wanted, size)
+    size, rows = read(path, wanted, at_most)
     vectors = np.zeros((len(vocab), size), np.float32)
     found = np.zeros(len(vocab), np.bool_)
     for index, form in enumerate(vocab.forms, start=len(SPECIAL_TOKENS)):
@@ -80,7 +80,8 @@ def read_vectors(path: Path, vocab: Vocab, *, size: int) -> WordVectors:
     return WordVectors(vectors, found, path.name, content_digest(path))
 
 
-def _read_lines(path: Path, wanted: Collection[str], size: int) -> dict[str, Row]:
+def _read_lines(path: Path, wanted: Collection[str], at_most: int) -> tuple[int, dict[str, Row]]:
+    """The vectors' size, and those of the words that are wanted."""
     as_read = {word.encode().decode(_BYTES): word for word in wanted}
     rows: dict[str, Row] = {}
     with open_file(path) as stream:
@@ -90,13 +91,13 @@ def _read_lines(path: Path, wanted: Collection[str], size: int) -> dict[str, Row
         first = number, line.removeprefix(_BYTE_ORDER_MARK)
         if _HEADER.fullmatch(first[1]):
             first = next(lines, (2, ""))
-        _check_first(first[1], size, path, number=first[0])
+        size = _size_of(first[1], at_most, path, number=first[0])
         for number, line in chain([first], lines):
             if line.split(" ", 1)[0] in as_read:
                 word, row = _entry(line, size, where=f"{path}:{number}")
                 if word in as_read:
                     rows.setdefault(as_read[word], row)
-    return rows
+    return size, rows
 
 
 def _entry(line: str, size: int, *, where: str) -> tuple[str, Row]:
@@ -130,7 +131,8 @@ def _row(values: Iterable[str | float]) -> Row | None:
     return row if np.isfinite(row).all() else None
 
 
-def _check_first(line: str, size: int, path: Path, *, number: int) -> None:
+def _size_of(line: str, at_most: int, path: Path, *, number: int) -> int:
+    """How many numbers the first line has."""
     word, *values = line.rstrip(" \r").split(" ")
     if "\0" in word or not values or _row(values) is None:  # such as a zip archive of vectors
         raise DataError(
@@ -138,19 +140,22 @@ def _check_first(line: str, size: int, path: Path, *, number: int) -> None:
             where=str(path),
             hint="parted by blanks they are needed on each line, or an .npz file",
         )
-    _check_size(len(values), size, path)
+    _check_size(len(values), at_most, path)
+    return len(values)
 
 
-def _check_size(found: int, size: int, path: Path) -> None:
-    if found != size:
+def _check_size(found: int, at_most: int, path: Path) -> None:
+    if found > at_most:
         raise ConfigError(
-            f"The word vectors have size {found}, but model.embedding_size is {size}.",
+            f"The word vectors have size {found}, more than model.embedding_size, which is "
+            f"{at_most}.",
             where=str(path),
             hint=f"set model.embedding_size={found}",
         )
 
 
-def _read_npz(path: Path, wanted: Collection[str], size: int) -> dict[str, Row]:
+def _read_npz(path: Path, wanted: Collection[str], at_most: int) -> tuple[int, dict[str, Row]]:
+    """As `_read_lines`."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             words, vectors = arrays["words"], arrays["vectors"]
@@ -168,7 +173,7 @@ def _read_npz(path: Path, wanted: Collection[str], size: int) -> dict[str, Row]:
             "for each word.",
             where=str(path),
         )
-    _check_size(vectors.shape[1], size, path)
+    _check_size(vectors.shape[1], at_most, path)
     rows: dict[str, Row] = {}
     for word, values in zip(words.tolist(), vectors, strict=True):
         if word in wanted:
@@ -179,4 +184,4 @@ def _read_npz(path: Path, wanted: Collection[str], size: int) -> dict[str, Row]:
                     where=str(path),
                 )
             rows.setdefault(word, row)
-    return rows
+    return vectors.shape[1], rows

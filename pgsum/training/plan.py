@@ -109,7 +109,7 @@ def read_embeddings(model: ModelConfig, vocab: Vocab) -> WordVectors | None:
     """The word vectors that `model.embeddings` names, where it names some."""
     if model.embeddings is None:
         return None
-    return read_vectors(Path(model.embeddings), vocab, size=model.embedding_size)
+    return read_vectors(Path(model.embeddings), vocab, at_most=model.embedding_size)
 
 
 def memory_estimate(config: Config, parameters: int, vocab_size: int) -> int:

@@ -60,7 +60,8 @@ def begin_as(start: PointerGenerator, model: PointerGenerator) -> None:
 
 
 def begin_with(vectors: WordVectors, embedding: nn.Embedding) -> None:
-    """The vectors found become rows of the table, as they come.
+    """The vectors found become rows of the table, as they come; where the table's rows are longer,
+    the rest of each is left as it was drawn.
 
     GloVe's have norms around 5, other rows near 1, and tied output weights are rows, too. To bring
     the former to the latter by one factor was worse: after 200 steps on the quickstart's corpus
@@ -70,4 +71,5 @@ def begin_with(vectors: WordVectors, embedding: nn.Embedding) -> None:
     """
     found = torch.from_numpy(vectors.found)
     with torch.no_grad():
-        embedding.weight[found] = torch.from_numpy(vectors.vectors)[found]
+        known = torch.from_numpy(vectors.vectors)[found]
+        embedding.weight[found, : known.shape[1]] = known

@@ -24,7 +24,7 @@ def write(path: Path, content: str | bytes) -> Path:
 
 def rows_of(path: Path, *forms: str) -> list[list[float] | None]:
     """Of each form the numbers found, or None."""
-    read = read_vectors(path, vocab_of(*forms), size=3)
+    read = read_vectors(path, vocab_of(*forms), at_most=3)
     assert not read.found[:SPECIALS].any()
     assert not read.vectors[~read.found].any()
     words = zip(read.vectors[SPECIALS:].tolist(), read.found[SPECIALS:], strict=True)
@@ -59,7 +59,7 @@ def test_arrays_give_what_lines_give(tmp_path):
 
 def test_what_was_found_is_told_with_the_files_name_and_checksum(tmp_path):
     path = write(tmp_path / "v.txt", LINES)
-    read = read_vectors(path, vocab_of("cat", *(f"w{i}" for i in range(1233))), size=3)
+    read = read_vectors(path, vocab_of("cat", *(f"w{i}" for i in range(1233))), at_most=3)
     assert str(read) == "1 of 1,234 words found in v.txt"
     sha256 = hashlib.sha256(LINES.encode()).hexdigest()
     assert read.record() == {"file": "v.txt", "sha256": sha256, "found": 1}
@@ -142,17 +142,17 @@ def test_a_damaged_gz_is_named(tmp_path):
         rows_of(path, "cat")
 
 
-SIZES = r"have size 2, but model.embedding_size is 3; at .*; set model.embedding_size=2$"
+SIZES = r"have size 4, more than model.embedding_size, which is 3; at .*; set .*_size=4$"
 
 
-@pytest.mark.parametrize("content", ["the 1 2\n", "1 2\nthe 1 2\n"])
-def test_another_size_is_refused_with_both_sizes_and_the_remedy(tmp_path, content):
+@pytest.mark.parametrize("content", ["the 1 2 3 4\n", "1 4\nthe 1 2 3 4\n"])
+def test_a_larger_size_is_refused_with_both_sizes_and_the_remedy(tmp_path, content):
     with pytest.raises(ConfigError, match=SIZES):
         rows_of(write(tmp_path / "v.txt", content), "the")
 
 
-def test_arrays_of_another_size_are_refused_likewise(tmp_path):
-    np.savez(tmp_path / "v.npz", words=np.array(["the"]), vectors=np.ones((1, 2)))
+def test_arrays_of_a_larger_size_are_refused_likewise(tmp_path):
+    np.savez(tmp_path / "v.npz", words=np.array(["the"]), vectors=np.ones((1, 4)))
     with pytest.raises(ConfigError, match=SIZES):
         rows_of(tmp_path / "v.npz", "the")
 

@@ -141,7 +141,7 @@ def test_damaged_word_vectors_give_finite_numbers_or_an_error(folder, file):
     path = folder / f"vectors{suffix}"
     path.write_bytes(content)
     with suppress(PgsumError):
-        read = read_vectors(path, Vocab(["the", "cat"], [2, 1]), size=3)
+        read = read_vectors(path, Vocab(["the", "cat"], [2, 1]), at_most=3)
         assert np.isfinite(read.vectors).all()
 
 

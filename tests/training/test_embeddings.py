@@ -65,6 +65,18 @@ def test_the_rows_found_are_taken_as_they_come_and_the_others_stay():
     assert torch.equal(embedding.weight[~found], before[~found])
 
 
+def test_shorter_vectors_are_how_rows_begin_and_their_rest_stays():
+    embedding = nn.Embedding(6, 7)
+    before = embedding.weight.detach().clone()
+    found = torch.tensor([False, True, True, False, True, True])
+    vectors = torch.zeros(6, 4)
+    vectors[found] = VECTORS
+    begin_with(WordVectors(vectors.numpy(), found.numpy(), "v.txt", ""), embedding)
+    assert torch.equal(embedding.weight[found, :4], VECTORS)
+    assert torch.equal(embedding.weight[found, 4:], before[found, 4:])
+    assert torch.equal(embedding.weight[~found], before[~found])
+
+
 def test_a_run_begins_with_them_says_so_and_keeps_their_name_and_checksum(config, tmp_path):
     said: list[str] = []
     result = train(config, out=tmp_path / "run", say=said.append)
@@ -110,7 +122,7 @@ def test_a_plan_reads_them_too(config):
     assert plan(config)["word vectors"] == "4 of 11 words found in vectors.txt"
     assert plan(without(config))["word vectors"] == "none"
     smaller = replace(config, model=replace(config.model, embedding_size=3))
-    with pytest.raises(ConfigError, match=r"size 4, but model\.embedding_size is 3"):
+    with pytest.raises(ConfigError, match=r"size 4, more than model\.embedding_size"):
         plan(smaller)
 
 

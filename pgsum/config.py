@@ -605,7 +605,7 @@ def _parse(overrides: Sequence[str]) -> tuple[dict[str, str], list[Line]]:
         if not key or not equals:
             raise ConfigError(
                 f"{shown(override)} is not a setting: it must be KEY=VALUE.",
-                hint="for example optim.lr=0.001",
+                hint="for example optim.lr=0.001; what to train on comes before all settings",
             )
         if key in GROUPS:
             choices[key] = _option(key, value)

@@ -28,6 +28,8 @@ _FREE = {
     "optim.final_lr",
     "optim.decay",
     "optim.clip_norm",
+    "optim.warmup_steps",
+    "optim.label_smoothing",
     "trainer.max_steps",
     "trainer.validate_every",
     "trainer.patience",

@@ -2,6 +2,7 @@
 # make test         all checks: style, types, import contracts, tests
 # make fuzz         properties with new examples for FUZZ_MINUTES=30, then every moment of a fault
 # make bench        measure how fast it is here; BENCH="--only rouge" measures that alone
+# make pretrained   train the model that comes with pgsum, anew, and put it into pgsum/pretrained
 # make wheel        dist/*.whl
 # make clean        remove what the others made, but for runs/
 
@@ -10,8 +11,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --no-input --disable-pip-version-check --quiet \
 	--constraint constraints.txt
 
-.PHONY: quickstart test fuzz bench wheel clean
+.PHONY: quickstart test fuzz bench pretrained wheel clean
 FUZZ_MINUTES := 30
+PROSE := build/prose
 
 # Training prints the folder of its run, and nothing else, on stdout.
 quickstart: $(VENV)/installed
@@ -33,6 +35,19 @@ fuzz: $(VENV)/installed-dev
 
 bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks --out build/benchmarks.json $(BENCH)
+
+# What is there already is not made again: build/prose/parts may be filled by hand, offline.
+pretrained: $(VENV)/installed
+	@set -e; mkdir -p $(PROSE)/parts; \
+	test -d $(PROSE)/parts/debian || $(BIN)/python data_scripts/debian.py $(PROSE)/parts/debian; \
+	test -d $(PROSE)/parts/scitldr || $(BIN)/python data_scripts/scitldr.py $(PROSE)/parts/scitldr; \
+	test -d $(PROSE)/all || $(BIN)/python data_scripts/technical_prose.py $(PROSE)/all --from $(PROSE)/parts; \
+	test -d $(PROSE)/run || $(BIN)/pgsum train experiment=pretrained data.root=$(PROSE)/all --out $(PROSE)/run; \
+	for corpus in debian scitldr; do \
+		$(BIN)/pgsum evaluate $(PROSE)/parts/$$corpus --model $(PROSE)/run --out $(PROSE)/scores/$$corpus; \
+	done; \
+	$(BIN)/pgsum evaluate docstrings --model $(PROSE)/run --out $(PROSE)/scores/docstrings; \
+	$(BIN)/python docs/make_pretrained.py $(PROSE)/run $(PROSE)/scores/*
 
 wheel: $(VENV)/installed-dev
 	$(BIN)/python -m build --wheel

@@ -256,11 +256,19 @@ def _map(
 
 @contextmanager
 def _into_cache(path: Path) -> Iterator[None]:
-    """Raises DataError where the disk fails."""
+    """Raises DataError where the disk fails.
+
+    `datasets` then closes its file, writes to it once more, and raises ValueError of that.
+    """
     try:
         yield
-    except OSError as error:
-        raise cache.unwritable(path, error) from error
+    except (OSError, ValueError) as error:
+        met: BaseException | None = error
+        while met is not None and not isinstance(met, OSError):
+            met = met.__cause__ or met.__context__
+        if met is None:
+            raise
+        raise cache.unwritable(path, met) from error
 
 
 @contextmanager

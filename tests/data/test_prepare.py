@@ -283,12 +283,31 @@ def test_a_corpus_without_a_token_is_refused():
         prepared(corpus([("\ufe0f", "Nothing.")]))
 
 
-def test_a_disk_that_fails_while_ids_are_written_is_said(tmp_path, monkeypatch):
-    def failing(*arguments: object, **named: object) -> None:
-        raise OSError(5, "Input/output error")
+def broken(*arguments: object, **named: object) -> None:
+    raise OSError(5, "Input/output error")
 
+
+def broken_and_written_to_again(*arguments: object, **named: object) -> None:
+    try:
+        broken()
+    finally:
+        raise ValueError("I/O operation on closed file")
+
+
+@pytest.mark.parametrize("failing", [broken, broken_and_written_to_again])
+def test_a_disk_that_fails_while_ids_are_written_is_said(tmp_path, monkeypatch, failing):
     monkeypatch.setattr(Dataset, "map", failing)
     rows = Dataset.from_dict({"id": ["a"], "document": ["d"], "references": [["s"]]})
     with pytest.raises(DataError, match="cannot be written to the cache: Input/output error") as e:
         module._map(rows, module.tokenize_rows, tmp_path / "tokens.arrow", 1, text=TextConfig())
     assert e.value.where == str(tmp_path)
+
+
+def test_another_error_while_ids_are_made_stays_what_it_is(tmp_path, monkeypatch):
+    def wrong(*arguments: object, **named: object) -> None:
+        raise ValueError("no such column")
+
+    monkeypatch.setattr(Dataset, "map", wrong)
+    rows = Dataset.from_dict({"id": ["a"], "document": ["d"], "references": [["s"]]})
+    with pytest.raises(ValueError, match="no such column"):
+        module._map(rows, module.tokenize_rows, tmp_path / "tokens.arrow", 1, text=TextConfig())

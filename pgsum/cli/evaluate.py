@@ -45,7 +45,7 @@ def evaluate(
     model: ModelPath = None,
     system: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="lead-K, first-K, random-K, textrank, oracle, document"),
+        typer.Option(metavar="NAME", help="{lead,first,random}-K, textrank, oracle, document"),
     ] = None,
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Rows of predictions, and references.")

@@ -10,9 +10,7 @@ Settings = Annotated[
 ]
 ModelPath = Annotated[
     str | None,
-    typer.Option(
-        metavar="MODEL", help="A run or bundle; else the newest in runs/, or pgsum's own."
-    ),
+    typer.Option(metavar="MODEL", help="A run or bundle; else the newest run, or pgsum's."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of the files; else UTF-8, or by its mark.")

@@ -135,7 +135,7 @@ def test_a_byte_order_mark_is_believed_and_removed(tmp_path, suffix, encoding):
     path = write_file(tmp_path, FOREIGN, suffix, lambda data: data.decode().encode(encoding))
     corpus = trained_on(path)
     assert documents(corpus)[0] == FOREIGN[0][0]
-    assert corpus.notes == ()
+    assert all("data.leaks" in note for note in corpus.notes)  # it is validated on the same file
 
 
 @pytest.mark.fault(7)

@@ -95,7 +95,7 @@ def _check_sockets() -> None:
     in a thread of the process that makes it.
     """
     try:
-        Listener(family="AF_UNIX").close()
+        Listener().close()
     except OSError as error:
         raise ConfigError(
             f"Processes that make batches cannot pass them on through a socket in "

@@ -54,19 +54,9 @@ def without(config: Config) -> Config:
     return replace(config, model=replace(config.model, embeddings=None))
 
 
-def test_the_rows_found_are_taken_as_they_come_and_the_others_stay():
-    embedding = nn.Embedding(6, 4)
-    before = embedding.weight.detach().clone()
-    found = torch.tensor([False, True, True, False, True, True])
-    vectors = torch.zeros(6, 4)
-    vectors[found] = VECTORS
-    begin_with(WordVectors(vectors.numpy(), found.numpy(), "v.txt", ""), embedding)
-    assert torch.equal(embedding.weight[found], VECTORS)
-    assert torch.equal(embedding.weight[~found], before[~found])
-
-
-def test_shorter_vectors_are_how_rows_begin_and_their_rest_stays():
-    embedding = nn.Embedding(6, 7)
+@pytest.mark.parametrize("size", [4, 7], ids=["as long", "longer"])
+def test_rows_begin_with_the_vectors_found_as_they_come_and_the_rest_stays(size):
+    embedding = nn.Embedding(6, size)
     before = embedding.weight.detach().clone()
     found = torch.tensor([False, True, True, False, True, True])
     vectors = torch.zeros(6, 4)

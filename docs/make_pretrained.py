@@ -102,7 +102,8 @@ def _table(read: Sequence[Scores]) -> str:
         for name, system in (("this model", each.system), ("lead-1", "lead-1")):
             figures = each.metrics["systems"][system]
             cells = [f"{figures[m]['f']:.2f}" for m in HEADINGS]
-            rows.append([Path(each.name).name, f"{each.metrics['n']:,}", name, *cells])
+            corpus = f"{Path(each.name).name}, {each.split}"
+            rows.append([corpus, f"{each.metrics['n']:,}", name, *cells])
     return table(["corpus, split", "pairs", "", *HEADINGS.values()], rows)
 
 

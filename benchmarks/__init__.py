@@ -7,7 +7,10 @@ import os
 import sys
 from pathlib import Path
 
+from pgsum.cli.main import TORCH
+
 ROOT = Path(__file__).parent.parent
 
 sys.path.insert(0, str(ROOT / "tests"))  # for reference.plain_twin
-os.environ.setdefault("GOMP_SPINCOUNT", "5000")  # as the command pgsum has it; torch reads it
+for name, value in TORCH.items():
+    os.environ.setdefault(name, value)  # as the command has it

@@ -80,6 +80,20 @@ def pgsum_command(
     """Train a pointer-generator on your own text, summarize with it, and measure how well."""
 
 
+TORCH = {
+    # Threads that spin for long while they wait for each other take the core that the one they wait
+    # for could use: beside any other program a step takes several times as long. Threads that do
+    # not spin at all take half as long again on a machine of one's own; after so few turns they
+    # wake as fast as ever.
+    "GOMP_SPINCOUNT": "5000",
+    # Kernels that oneDNN keeps, one for each shape of a product in bfloat16, and batches have many
+    # shapes: with the 1,024 of its own default a training takes twice the memory. Making kernels
+    # anew costs three percent.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32",
+}
+"""Variables of the environment that torch reads when it is imported; what is set already stays."""
+
+
 def main() -> None:
     """Run the command line and leave with the exit code that its outcome asks for.
 
@@ -87,11 +101,8 @@ def main() -> None:
     skipped items; 130 interrupted; 143 terminated.
     """
     console.prepare_streams()
-    # Read when torch is imported. Threads that spin for long while they wait for each other take
-    # the core that the one they wait for could use: beside any other program a step takes several
-    # times as long. Threads that do not spin at all take half as long again on a machine of one's
-    # own; after so few turns they wake as fast as ever.
-    os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+    for name, value in TORCH.items():
+        os.environ.setdefault(name, value)
     try:
         sys.exit(app(standalone_mode=False))
     except PgsumError as error:

@@ -176,13 +176,18 @@ def test_info_says_where_pgsum_has_no_model_of_its_own(pgsum, tmp_path, monkeypa
     assert "model:             none of its own\n" in pgsum("info").out
 
 
-@pytest.mark.parametrize(("before", "after"), [(None, "5000"), ("1", "1")])
-def test_threads_do_not_spin_for_long_unless_told_otherwise(pgsum, monkeypatch, before, after):
-    monkeypatch.delenv("GOMP_SPINCOUNT")
-    if before:
-        monkeypatch.setenv("GOMP_SPINCOUNT", before)
-    pgsum("info")
-    assert os.environ["GOMP_SPINCOUNT"] == after
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("GOMP_SPINCOUNT", "5000"), ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")],
+)
+def test_torch_is_told_how_to_run_unless_it_has_been_already(pgsum, monkeypatch, variable, value):
+    for before, after in ((None, value), ("1", "1")):
+        if before is None:
+            monkeypatch.delenv(variable)
+        else:
+            monkeypatch.setenv(variable, before)
+        pgsum("info")
+        assert os.environ[variable] == after
 
 
 @pytest.mark.fault(41)

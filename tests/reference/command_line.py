@@ -12,7 +12,7 @@ import torch
 from pgsum.build import build_model
 from pgsum.bundle import Bundle, save_bundle
 from pgsum.cli import console
-from pgsum.cli.main import main
+from pgsum.cli.main import TORCH, main
 from pgsum.config import Config, DecodeConfig, ModelConfig, TextConfig
 from pgsum.text.surface import SurfaceCounts
 from pgsum.text.vocab import Vocab
@@ -33,7 +33,8 @@ def pgsum(
 ) -> Callable[..., Done]:
     """`pgsum("train", "--help")` is what `pgsum train --help` does."""
     monkeypatch.setattr(console, "mode", console.Mode())
-    monkeypatch.setenv("GOMP_SPINCOUNT", "5000")  # which `main` would leave behind
+    for name, value in TORCH.items():  # which `main` would leave behind
+        monkeypatch.setenv(name, value)
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["pgsum", *map(str, arguments)])

@@ -118,8 +118,10 @@ def how_trained(record: Record) -> str:
     )
     ended = "" if train["stopped"] == "finished" else ", when it no longer got better"
     versions = train["versions"]
+    vectors = train["word_vectors"]
+    known = f"word vectors for {vectors['found']:,} words; " if vectors else ""
     return (
-        f"Seed {train['seed']}; {train['parameters']:,} parameters; "
+        f"Seed {train['seed']}; {train['parameters']:,} parameters; {known}"
         f"{train['corpus']['training_pairs']:,} training pairs; {train['steps']:,} steps{ended}, "
         f"{cpu_minutes(record):.1f} CPU minutes; {whole}; {threads} of {cores}; pgsum "
         f"{versions['pgsum']}, torch {versions['torch']}, Python {versions['python']}."

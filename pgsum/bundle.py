@@ -139,7 +139,8 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
         raise ModelError(
             f"{str(path)!r} {_why_no_model(Path(path))}.",
             where=str(path),
-            hint="a model is a run folder of `pgsum train`, or the model/ folder inside one",
+            hint="a model is a run folder of `pgsum train`, the model/ folder inside one, or "
+            "OWNER/NAME@REVISION of the Hugging Face hub",
         )
     manifests = sorted(  # the name decides between equals
         runs.glob("*/model/MANIFEST.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True

@@ -1,6 +1,7 @@
 """The hub's part is played by a server on loopback: `reference.hub_stand_in`."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -169,6 +170,23 @@ def test_nothing_is_fetched_twice_and_of_a_commit_nobody_is_asked(hub, model):
     hub.asked.clear()
     find(f"{NAME}@{commit}")
     assert hub.asked == []
+
+
+def test_what_the_page_has_done_before_pushing_leaves_a_bundle_with_another_card(
+    hub, model, tmp_path, monkeypatch
+):
+    page = (Path(__file__).parent.parent / "docs" / "share.md").read_text(encoding="utf-8")
+    (code,) = [
+        block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "save_" in block
+    ]
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(model, "runs/mine/model")
+    exec(code, {})
+    hub.push(NAME, Path("mine"))
+    assert Summarizer.load(NAME)(TEXT).text == Summarizer.load(model)(TEXT).text
+    card = (find(NAME).folder / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("---\nlicense: ")
+    assert card.endswith("\n# tiny\n")
 
 
 # --- what is not as it should be ------------------------------------------------------------------

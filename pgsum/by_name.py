@@ -9,10 +9,15 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pgsum.bundle import FILES, HINT, Bundle, find_model, load_bundle
+from pgsum.bundle_files import FILES, MANIFEST
 from pgsum.data.hub_errors import Wanted, hub_errors, in_words, is_answer
 from pgsum.errors import ModelError
+
+# A bundle is read with torch, which takes seconds to import: what the hub says is said before that.
+if TYPE_CHECKING:
+    from pgsum.bundle import Bundle
 
 _NAME = re.compile(
     r"""
@@ -25,8 +30,7 @@ _NAME = re.compile(
 _COMMIT = re.compile("[0-9a-f]{40}")
 _RUNS = "runs"
 """Where trainings leave their models: never the owner of one on the hub, unless with a revision."""
-_MANIFEST = "MANIFEST.json"
-_ALL = (_MANIFEST, *FILES)
+_ALL = (MANIFEST, *FILES)
 _FOLDERS = ("", "model/")
 """Where a bundle may be in a repository: the bundle was put there, or the folder of its run."""
 _TIMEOUT_SECONDS = 10
@@ -49,8 +53,10 @@ class Model:
         """What finds this very model again: its folder, or OWNER/NAME@COMMIT."""
         return f"{self.repository}@{self.commit}" if self.repository else str(self.folder)
 
-    def load(self) -> Bundle:
+    def load(self) -> "Bundle":
         """Raises ModelError where it is damaged."""
+        from pgsum.bundle import HINT, load_bundle
+
         try:
             return load_bundle(self.folder)
         except ModelError as error:
@@ -74,6 +80,8 @@ def find(asked: str | Path | None, *, say: Say = lambda line: None) -> Model:
     """
     if isinstance(asked, str) and is_name(asked):
         return _pull(asked, say)
+    from pgsum.bundle import find_model
+
     return Model(find_model(asked))
 
 
@@ -137,10 +145,10 @@ def _pull(name: str, say: Say) -> Model:
 
 def _folder_of_bundle(files: Collection[str], wanted: Wanted) -> str:
     """Where in a repository the bundle is. Raises ModelError where there is none, or a part."""
-    folder = next((folder for folder in _FOLDERS if folder + _MANIFEST in files), None)
+    folder = next((folder for folder in _FOLDERS if folder + MANIFEST in files), None)
     if folder is None:
         raise ModelError(
-            f"The repository holds no model of pgsum's: it has no {_MANIFEST}.",
+            f"The repository holds no model of pgsum's: it has no {MANIFEST}.",
             where=wanted.name,
             hint="look at its page on the hub; docs/share.md says what a model is there",
         )

@@ -15,10 +15,12 @@ _COMMIT_DIGITS = 12
 
 def choose_model(asked: str | None) -> "Model":
     """The model asked for by path or name, or else of the newest run, or else pgsum's own."""
-    from pgsum.bundle import PRETRAINED
     from pgsum.by_name import find
 
     model = find(asked, say=console.note)
+
+    from pgsum.bundle import PRETRAINED  # and torch, which takes seconds
+
     own = " (the model that comes with pgsum)" if model.folder == PRETRAINED else ""
     console.note(f"model: {model.name}{own}")
     return model

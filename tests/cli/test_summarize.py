@@ -282,6 +282,19 @@ def test_a_model_of_the_hub_is_named_with_its_commit_and_its_size_is_said(
     assert f"owner/tiny@{commit[:12]}" in (here / "out.html").read_text(encoding="utf-8")
 
 
+def test_offline_it_is_said_before_torch_is_imported(here):
+    code = (
+        "import sys; from pgsum.cli.main import main\n"
+        "try: main()\n"
+        "finally: print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "summarize", "a.txt", "--model", "owner/tiny"]
+    offline = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(here / "home")}
+    done = subprocess.run(command, env=offline, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (4, "False\n")
+    assert done.stderr.startswith("error: HF_HUB_OFFLINE is set, and the hub is not asked.\n")
+
+
 @pytest.mark.slow
 def test_the_real_command_pulls_a_model_and_says_nothing_but_its_summary(tiny_model, here, hub):
     hub.push("owner/tiny", tiny_model)

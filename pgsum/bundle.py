@@ -24,6 +24,7 @@ import torch
 
 import pgsum
 from pgsum.build import build_empty_model
+from pgsum.bundle_files import FILES
 from pgsum.config import Config, from_dict, to_dict
 from pgsum.errors import ModelError
 from pgsum.nn.model import PointerGenerator
@@ -32,7 +33,6 @@ from pgsum.text.surface import Surface
 from pgsum.text.vocab import Vocab
 
 FORMAT = 2
-FILES = ("config.json", "vocab.json", "surface.json", "model.safetensors", "README.md")
 HINT = "copy the bundle again from where it was made, use another run's, or train anew"
 PRETRAINED = Path(__file__).resolve().parent / "pretrained"
 """The bundle that comes with pgsum; a checkout may be without it."""
@@ -139,7 +139,8 @@ def find_model(path: str | Path | None, *, runs: Path = Path("runs")) -> Path:
         raise ModelError(
             f"{str(path)!r} {_why_no_model(Path(path))}.",
             where=str(path),
-            hint="a model is a run folder of `pgsum train`, or the model/ folder inside one",
+            hint="a model is a run folder of `pgsum train`, the model/ folder inside one, or "
+            "OWNER/NAME@REVISION of the Hugging Face hub",
         )
     manifests = sorted(  # the name decides between equals
         runs.glob("*/model/MANIFEST.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True

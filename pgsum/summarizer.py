@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from pgsum.bundle import Bundle, load_bundle, own_model
+from pgsum.bundle import Bundle, own_model
+from pgsum.by_name import Model, find
 from pgsum.config import DecodeConfig
 from pgsum.data.batch import collate_sources
 from pgsum.data.example import Source, encode_source
@@ -113,10 +114,13 @@ class Summarizer:
     ) -> "Summarizer":
         """From a bundle, or a run folder that holds one; else the model that comes with pgsum.
 
-        Unlike a command it looks for no run: what a program gets does not depend on the folder that
-        it is started in. Raises ModelError where a model is missing or damaged.
+        A string that is no path here may be OWNER/NAME or OWNER/NAME@REVISION of the Hugging Face
+        hub: `pgsum.by_name.is_name`. Unlike a command it looks for no run: what a program gets does
+        not depend on the folder that it is started in. Raises ModelError where a model is missing
+        or damaged.
         """
-        return cls(load_bundle(own_model() if path is None else Path(path)), device=device)
+        model = Model(own_model()) if path is None else find(path)
+        return cls(model.load(), device=device)
 
     def __call__(self, document: str, *, decode: DecodeConfig | None = None) -> Summary:
         """The best summary of one document."""

@@ -76,6 +76,9 @@ def set_mode(
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, format="%(message)s")
     if not verbose:
         os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+        os.environ.setdefault("HF_HUB_VERBOSITY", "error")
+    if quiet or as_json:
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     if not (verbose or debug or sys.warnoptions):
         warnings.simplefilter("ignore")
 

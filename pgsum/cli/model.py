@@ -1,32 +1,40 @@
 """The model that a command asks for: found, named on stderr, loaded."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsum.cli import console
 from pgsum.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pgsum.by_name import Model
     from pgsum.summarizer import Summarizer
 
-
-def choose_model(asked: str | None) -> Path:
-    """The folder of the model asked for, or else of the newest run, or else of pgsum's own."""
-    from pgsum.bundle import PRETRAINED, find_model
-
-    folder = find_model(asked)
-    own = " (the model that comes with pgsum)" if folder == PRETRAINED else ""
-    console.note(f"model: {folder}{own}")
-    return folder
+_COMMIT_DIGITS = 12
+"""Enough to tell one of a repository from all others, and short enough for a table."""
 
 
-def run_name(folder: Path) -> str:
-    """What a person calls the model in `folder`: as its run, where it lies in one."""
-    folder = folder.resolve()
+def choose_model(asked: str | None) -> "Model":
+    """The model asked for by path or name, or else of the newest run, or else pgsum's own."""
+    from pgsum.by_name import find
+
+    model = find(asked, say=console.note)
+
+    from pgsum.bundle import PRETRAINED  # and torch, which takes seconds
+
+    own = " (the model that comes with pgsum)" if model.folder == PRETRAINED else ""
+    console.note(f"model: {model.name}{own}")
+    return model
+
+
+def run_name(model: "Model") -> str:
+    """What a person calls it: as its run, where it lies in one; as the hub does, and the commit."""
+    if model.repository is not None and model.commit is not None:
+        return f"{model.repository}@{model.commit[:_COMMIT_DIGITS]}"
+    folder = model.folder.resolve()
     return folder.parent.name if folder.name == "model" else folder.name
 
 
-def load_summarizer(folder: Path, *, device: str | None, threads: int | None) -> "Summarizer":
+def load_summarizer(model: "Model", *, device: str | None, threads: int | None) -> "Summarizer":
     """Raises ModelError where the model is damaged, ConfigError where there is no such device."""
     import torch
 
@@ -34,7 +42,7 @@ def load_summarizer(folder: Path, *, device: str | None, threads: int | None) ->
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return Summarizer.load(folder, device=device_named(device))
+    return Summarizer(model.load(), device=device_named(device))
 
 
 def device_named(name: str | None) -> str:

@@ -181,8 +181,8 @@ def of_model(model: str | None, asked: Asked, processes: Processes) -> Scored:
     from pgsum.bundle import sha256
     from pgsum.systems import own_name
 
-    folder = choose_model(model)
-    summarizer = load_summarizer(folder, device=processes.loads_to, threads=processes.threads)
+    chosen = choose_model(model)
+    summarizer = load_summarizer(chosen, device=processes.loads_to, threads=processes.threads)
     config = asked.config(summarizer.bundle.config, sections=["data", "decode"])
     found = asked.pairs(config)
     system = partial(
@@ -194,12 +194,12 @@ def of_model(model: str | None, asked: Asked, processes: Processes) -> Scored:
         report=asked.report,
     )
     inputs = {
-        "model": str(folder),
-        "model_sha256": sha256(folder / "model.safetensors"),
-        "vocabulary_sha256": sha256(folder / "vocab.json"),
+        "model": chosen.name,
+        "model_sha256": sha256(chosen.folder / "model.safetensors"),
+        "vocabulary_sha256": sha256(chosen.folder / "vocab.json"),
     }
     return Scored(
-        {own_name(run_name(folder), "model"): system},
+        {own_name(run_name(chosen), "model"): system},
         found.pairs,
         found.skipped,
         config,

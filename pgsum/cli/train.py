@@ -28,7 +28,7 @@ def train(
         typer.Argument(metavar="KEY=VALUE", help="As --print-config lists them, or a group."),
     ] = None,
     init: Annotated[
-        Path | None, typer.Option(metavar="MODEL", help="Start from its weights and vocabulary.")
+        str | None, typer.Option(metavar="MODEL", help="Start from its weights and vocabulary.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run; else runs/NAME-NNN.")

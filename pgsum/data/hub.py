@@ -6,12 +6,12 @@ no columns.
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pgsum.data.files import visible
+from pgsum.data.hub_errors import Wanted, hub_errors
 from pgsum.errors import ConfigError, DataError
 
 REVISION = "refs/convert/parquet"
@@ -87,7 +87,7 @@ def list_files(repository: str) -> tuple[str, tuple[str, ...]]:
     """The commit that `REVISION` is now, and the paths of all files in it."""
     from huggingface_hub import HfApi
 
-    with _hub_errors(repository):
+    with hub_errors(_wanted(repository)):
         info = HfApi().dataset_info(repository, revision=REVISION, timeout=_TIMEOUT_SECONDS)
     if info.sha is None:
         raise _without_parquet(repository)
@@ -98,44 +98,12 @@ def fetch_file(repository: str, commit: str, file: str) -> Path:
     """One file of a commit; what was fetched before is not asked for again."""
     from huggingface_hub import hf_hub_download
 
-    with _hub_errors(repository):
+    with hub_errors(_wanted(repository)):
         return Path(hf_hub_download(repository, file, repo_type="dataset", revision=commit))
 
 
-@contextmanager
-def _hub_errors(repository: str) -> Iterator[None]:
-    """What may go wrong between here and the hub, in sentences."""
-    from huggingface_hub import errors
-
-    try:
-        yield
-    except errors.GatedRepoError as error:
-        raise DataError(
-            "The hub gives this data set only to those who have accepted its terms.",
-            where=repository,
-            hint="accept them on the page of the data set, then log in: hf auth login",
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise DataError(
-            "The hub has no such data set, or it is private.",
-            where=repository,
-            hint="look the name up there, or give a local path",
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise _without_parquet(repository) from error
-    except errors.OfflineModeIsEnabled as error:
-        raise DataError(
-            "HF_HUB_OFFLINE is set, and the hub is not asked.",
-            where=repository,
-            hint="offline: give a local path",
-        ) from error
-    except Exception as error:  # of whichever HTTP library is below, of TLS, of the disk
-        reason = visible(str(error).strip().partition("\n")[0], limit=120).rstrip(".")
-        raise DataError(
-            f"The hub cannot be reached ({type(error).__name__}: {reason}).",
-            where=repository,
-            hint="offline: give a local path",
-        ) from error
+def _wanted(repository: str) -> Wanted:
+    return Wanted("data set", repository, DataError, _without_parquet(repository))
 
 
 def _without_parquet(repository: str) -> DataError:

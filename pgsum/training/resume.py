@@ -56,8 +56,8 @@ class Earlier:
     """Settings that are different now: what was, and what is."""
     vocab: Vocab
     surface: Surface
-    init: Path | None
-    """The bundle that it started from, if any."""
+    init: str | None
+    """The model that it started from, if any: a path, or OWNER/NAME@COMMIT of the hub."""
     checkpoint: Path | None
     step: int
     about: Mapping[str, Any]
@@ -164,13 +164,13 @@ def history_line(*, step: int, **what: Any) -> str:
     return json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _begun_from(history: Path) -> Path | None:
-    """The bundle that its first line names, if any."""
+def _begun_from(history: Path) -> str | None:
+    """The model that its first line names, if any."""
     first = _object(_text(history).partition("\n")[0], history)
     init = first.get("init")
     if "init" not in first or not isinstance(init, str | None):
         raise _damaged(history)
-    return None if init is None else Path(init)
+    return init
 
 
 def _object(text: str, path: Path, *, hint: str = _ANEW) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import pytorch_lightning as pl
 import torch
 
 from pgsum.build import build_model
-from pgsum.bundle import Bundle, load_bundle
+from pgsum.bundle import Bundle
+from pgsum.by_name import find
 from pgsum.config import Config
 from pgsum.data.familiarity import usual_surprise
 from pgsum.data.prepare import Prepared, prepare
@@ -53,20 +54,22 @@ def train(
     *,
     out: Path | None = None,
     overwrite: bool = False,
-    init: Path | None = None,
+    init: str | Path | None = None,
     say: Say = say_on_stderr,
     report: Report = report_nothing,
 ) -> TrainResult:
     """Train a summarizer and leave a run folder behind.
 
-    `init` names a bundle to start from: its weights, vocabulary and architecture. `say` is told
-    each line that a person should see, `report` how far it has come. Raises ConfigError, DataError,
-    and ModelError where training diverges. With several processes each calls this.
+    `init` names a model to start from, as `pgsum.by_name.find` takes it: its weights, vocabulary
+    and architecture. `say` is told each line that a person should see, `report` how far it has
+    come. Raises ConfigError, DataError, and ModelError where there is no such model and where
+    training diverges. With several processes each calls this.
     """
     started = time.time()
     if not is_first():
         say, report = _say_nothing, report_nothing
-    start = load_bundle(init) if init is not None else None
+    begun_from = find(init, say=say) if init is not None else None
+    start = begun_from.load() if begun_from is not None else None
     if start is not None:
         model_config = same_architecture(config.model, start)
         config = replace(config, model=model_config, text=start.config.text)
@@ -94,7 +97,7 @@ def train(
         prepared.vocab.save(folder / VOCAB)
         surface = json.dumps(prepared.surface.to_dict(), ensure_ascii=False)
         (folder / SURFACE).write_text(surface + "\n", encoding="utf-8")
-        line = history_line(step=0, init=init and str(init))
+        line = history_line(step=0, init=begun_from and begun_from.name)
         (folder / HISTORY).write_text(line, encoding="utf-8")
 
     for line in description(corpus, prepared, str(vectors or ""), bundle):
@@ -143,7 +146,7 @@ def resume(
         model = build_model(config.model, len(prepared.vocab))
         if earlier.checkpoint is None:
             if earlier.init is not None:
-                begin_as(load_bundle(earlier.init).model, model)
+                begin_as(find(earlier.init, say=say).load().model, model)
             vectors = read_embeddings(config.model, prepared.vocab)
             if vectors is not None:
                 begin_with(vectors, model.embedding)

@@ -5,6 +5,7 @@ import shutil
 import pytest
 from datasets import Dataset
 
+from pgsum.by_name import Model
 from pgsum.cli.model import run_name
 from pgsum.data.files import content_digest
 from pgsum.data.sources import Split
@@ -129,7 +130,7 @@ def test_the_oracle_is_called_no_system(pgsum):
 def test_a_model_is_scored_on_data_under_settings(pgsum, tiny_model):
     model = ["--model", tiny_model, "--threads", "1", "--json"]
     found = figures(pgsum("evaluate", "pairs.jsonl", *model))
-    assert list(found) == [run_name(tiny_model), *BASELINES]
+    assert list(found) == [run_name(Model(tiny_model)), *BASELINES]
     done = pgsum("evaluate", "pairs.jsonl", *model, "--set", "decode.beam=2")
     assert done.code == 2
     assert "did you mean decode.beam_size?" in json.loads(done.err)["hint"]
@@ -363,6 +364,18 @@ def test_scoring_predictions_again_keeps_which_documents_they_were_of(pgsum, her
 
 
 def test_a_run_gives_its_model_its_name(tmp_path):
-    assert run_name(tmp_path / "quick-001" / "model") == "quick-001"
-    assert run_name(tmp_path / "bundle") == "bundle"
-    assert run_name(tmp_path / "a" / ".." / "bundle") == "bundle"
+    assert run_name(Model(tmp_path / "quick-001" / "model")) == "quick-001"
+    assert run_name(Model(tmp_path / "bundle")) == "bundle"
+    assert run_name(Model(tmp_path / "a" / ".." / "bundle")) == "bundle"
+
+
+def test_a_model_of_the_hub_is_recorded_with_its_commit(pgsum, tiny_model, here, hub):
+    commit = hub.push("owner/tiny", tiny_model)
+    options = ["evaluate", "pairs.jsonl", "--model", "owner/tiny", "--threads", "1"]
+    done = pgsum(*options, "--out", "scores")
+    assert f"model: owner/tiny@{commit}\n" in done.err
+    metrics = json.loads((here / "scores" / "metrics.json").read_text(encoding="utf-8"))
+    assert f"owner/tiny@{commit[:12]}" in metrics["systems"]
+    inputs = json.loads((here / "scores" / "run.json").read_text(encoding="utf-8"))["inputs"]
+    assert inputs["model"] == f"owner/tiny@{commit}"
+    assert inputs["model_sha256"] == content_digest(tiny_model / "model.safetensors")

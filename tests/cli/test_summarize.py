@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -253,13 +254,57 @@ def test_nothing_is_imported_that_a_summary_does_not_need(tiny_model, here):
         "import sys; from pgsum.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'pytorch_lightning', 'datasets', 'pyarrow', 'hydra', 'nltk', 'torch._dynamo'}\n"
+        "heavy = {'pytorch_lightning', 'datasets', 'pyarrow', 'hydra', 'nltk', 'torch._dynamo',"
+        " 'huggingface_hub'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     command = [sys.executable, "-c", code, "summarize", "a.txt", "--quiet", "--model", tiny_model]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stderr == "[]\n"
+
+
+def test_a_model_of_the_hub_is_named_with_its_commit_and_its_size_is_said(
+    pgsum, tiny_model, here, hub
+):
+    commit = hub.push("owner/tiny", tiny_model)
+    done = pgsum("summarize", "--model", "owner/tiny@main", "--threads", "1", "a.txt")
+    assert (done.code, done.out) == (0, Summarizer.load(tiny_model)(TEXTS[0]).text + "\n")
+    assert done.err.splitlines() == [
+        f"pulling owner/tiny@{commit} from the hub: 0.0 MB",
+        f"model: owner/tiny@{commit}",
+    ]
+    explained = pgsum(
+        *("summarize", "--model", "owner/tiny", "--threads", "1", "a.txt"),
+        *("--explain", "out.html"),
+    )
+    assert "pulling" not in explained.err
+    assert f"owner/tiny@{commit[:12]}" in (here / "out.html").read_text(encoding="utf-8")
+
+
+def test_offline_it_is_said_before_torch_is_imported(here):
+    code = (
+        "import sys; from pgsum.cli.main import main\n"
+        "try: main()\n"
+        "finally: print('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "summarize", "a.txt", "--model", "owner/tiny"]
+    offline = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(here / "home")}
+    done = subprocess.run(command, env=offline, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (4, "False\n")
+    assert done.stderr.startswith("error: HF_HUB_OFFLINE is set, and the hub is not asked.\n")
+
+
+@pytest.mark.slow
+def test_the_real_command_pulls_a_model_and_says_nothing_but_its_summary(tiny_model, here, hub):
+    hub.push("owner/tiny", tiny_model)
+    command = [sys.executable, "-m", "pgsum", "summarize", "a.txt", "--model", "owner/tiny"]
+    own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(here / "home")}
+    usual = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+    for where in (own, own | {"HF_HUB_OFFLINE": "1"}):
+        done = subprocess.run([*command, "--quiet"], env=usual | where, capture_output=True)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.decode() == Summarizer.load(tiny_model)(TEXTS[0]).text + "\n"
 
 
 @pytest.mark.slow

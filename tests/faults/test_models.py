@@ -343,3 +343,34 @@ def test_what_is_no_model_is_refused_where_it_is_named(model, refuse, pgsum, pat
         assert done.code == 4
         assert words in done.err
         assert path not in done.err
+
+
+@pytest.mark.fault(43)
+@pytest.mark.parametrize("verb", ["summarize", "evaluate", "train"])
+def test_offline_a_model_of_the_hub_is_refused_in_three_lines(pgsum, monkeypatch, tmp_path, verb):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    Path("a.txt").write_text("A cat.", encoding="utf-8")
+    options = {
+        "summarize": ["a.txt", "--model"],
+        "evaluate": ["--model"],
+        "train": ["--init"],
+    }
+    done = pgsum(verb, *options[verb], "owner/name@v1")
+    assert (done.code, done.out) == (4, "")
+    assert done.err.splitlines() == [
+        "error: HF_HUB_OFFLINE is set, and the hub is not asked.",
+        "  --> owner/name@v1",
+        "hint: pull it once where there is a network; offline only what was pulled is found, or a "
+        "local path",
+    ]
+
+
+@pytest.mark.fault(53)
+def test_a_run_that_is_not_there_is_not_asked_for_elsewhere(model, refuse, monkeypatch):
+    def never(self, *arguments, **options):
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", never)
+    refuse("runs/mine-001", "'runs/mine-001' does not exist")

@@ -1,11 +1,13 @@
 import json
 import re
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from reference.hub_stand_in import hub
 from reference.small_corpus import NAMES, THINGS, TINY, write_corpus
 
 from pgsum.bundle import load_bundle
@@ -24,6 +26,8 @@ from pgsum.training.plan import plan
 from pgsum.training.run import resume, train
 from pgsum.training.start import same_architecture
 from pgsum.training.validation import SearchValidation
+
+__all__ = ["hub"]
 
 
 @pytest.fixture
@@ -228,6 +232,28 @@ def test_training_goes_on_from_a_bundle(corpus, tmp_path):
     for before, after in zip(
         load_bundle(first.model_dir).model.parameters(),
         load_bundle(second.model_dir).model.parameters(),
+        strict=True,
+    ):
+        torch.testing.assert_close(before, after, atol=1e-6, rtol=0)
+
+
+def test_training_begins_from_a_model_of_the_hub_and_its_record_says_of_which_commit(
+    corpus, tmp_path, hub
+):
+    config = tiny(corpus, "trainer.max_steps=1")
+    first = train(config, out=tmp_path / "first", say=lambda line: None)
+    commit = hub.push("owner/first", first.model_dir)
+    still = replace(config, optim=replace(config.optim, lr=1e-9))
+    second = train(still, out=tmp_path / "second", init="owner/first", say=lambda line: None)
+    begun = json.loads((second.run_dir / "history.jsonl").read_text(encoding="utf-8"))
+    assert begun["init"] == f"owner/first@{commit}"
+    hub.push("owner/first", tmp_path / "second" / "model")
+    shutil.rmtree(second.run_dir / "ckpt")  # as if it had been killed before its first step
+    (second.run_dir / "run.json").unlink()
+    again = resume(second.run_dir, say=lambda line: None)
+    for before, after in zip(
+        load_bundle(first.model_dir).model.parameters(),
+        load_bundle(again.model_dir).model.parameters(),
         strict=True,
     ):
         torch.testing.assert_close(before, after, atol=1e-6, rtol=0)

@@ -10,7 +10,7 @@ Settings = Annotated[
 ]
 ModelPath = Annotated[
     str | None,
-    typer.Option(metavar="MODEL", help="A run, a bundle, OWNER/NAME; else the newest run."),
+    typer.Option(metavar="MODEL", help="Run, bundle or hub name; else newest run or own."),
 ]
 Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of the files; else UTF-8, or by its mark.")

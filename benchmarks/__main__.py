@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from rich.console import Console
 
-from benchmarks import decode, machine, pairs, report, startup, text, train_step
+from benchmarks import decode, machine, pairs, report, serve, startup, text, train_step
 from benchmarks.report import Result
 
 MEASUREMENTS: dict[str, Callable[..., Result]] = {
@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, Callable[..., Result]] = {
     "tokenize": text.measure_encoding,
     "rouge": text.measure_rouge,
     "start-up": startup.measure,
+    "serve": serve.measure,
 }
 
 

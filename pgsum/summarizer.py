@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import exp
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -64,6 +64,18 @@ class Summary:
     """The search's."""
     stop: Stop
     """`max_tokens` where the summary was cut short; see `Hypothesis`."""
+
+    def as_row(self) -> dict[str, Any]:
+        """What a program is told of it: by `pgsum summarize --jsonl`, and by a server."""
+        return {
+            "summary": self.text,
+            "tokens": self.tokens,
+            "copied": self.copied,
+            "source_tokens": self.source_tokens,
+            "truncated": self.truncated,
+            "score": self.score,
+            "stop": self.stop,
+        }
 
     @cached_property
     def unread_tokens(self) -> int:

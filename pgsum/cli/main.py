@@ -13,6 +13,7 @@ from pgsum.cli.check import check
 from pgsum.cli.compare import compare
 from pgsum.cli.evaluate import evaluate
 from pgsum.cli.info import info
+from pgsum.cli.serve import serve
 from pgsum.cli.summarize import summarize
 from pgsum.cli.train import train
 from pgsum.errors import ConfigError, PgsumError
@@ -61,6 +62,11 @@ app.command(
         "pgsum check pairs.csv", "pgsum check corpus/ text.vocab_size=30000 --no-timing --json"
     )
 )(check)
+app.command(
+    epilog=_examples(
+        "pgsum serve --model runs/mine", "pgsum serve --model runs/mine --model runs/theirs"
+    )
+)(serve)
 app.command(epilog=_examples("pgsum info", "pgsum info > environment.txt"))(info)
 
 

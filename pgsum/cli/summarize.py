@@ -264,18 +264,7 @@ def _as_object(document: Pair | BadRow, summaries: "Sequence[Summary]") -> dict[
     if isinstance(document, BadRow):
         reason = "empty" if document.is_empty else document.reason
         return {"id": str(document.number), "error": reason}
-    best, *others = [
-        {
-            "summary": summary.text,
-            "tokens": summary.tokens,
-            "copied": summary.copied,
-            "source_tokens": summary.source_tokens,
-            "truncated": summary.truncated,
-            "score": summary.score,
-            "stop": summary.stop,
-        }
-        for summary in summaries
-    ]
+    best, *others = [summary.as_row() for summary in summaries]
     return {"id": document.id, **best} | ({"others": others} if others else {})
 
 

@@ -22,26 +22,35 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def render(
-    template: str, *, styles: Sequence[str], scripts: Sequence[str], data: object, **context: object
+    template: str,
+    *,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    data: object,
+    folder: Path = _HERE,
+    framed: Sequence[str] = (),
+    directives: str = "",
+    **context: object,
 ) -> str:
     """The page of a template of this folder, with the files named, and `data` for the scripts.
 
-    A template finds `policy`, `style`, `script` and `data` beside what `context` has.
+    A template finds `policy`, `style`, `script` and `data` beside what `context` has. `folder` has
+    what this one lacks. A page that shows others in frames names their scripts as `framed`, since a
+    frame may run no more than what is around it; `directives` are added to its policy.
     """
-    style = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in styles)
-    script = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in scripts)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "img-src data:"
-    )
     # Jinja's own default is to escape nothing.
     environment = Environment(
-        loader=FileSystemLoader(_HERE),
+        loader=FileSystemLoader([_HERE, folder]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+    )
+    style, script, others = (_joined(environment, names) for names in (styles, scripts, framed))
+    digests = [_digest(script)] + [_digest(others)] * bool(framed)
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {' '.join(digests)}; "
+        f"img-src data:{directives}"
     )
     return environment.get_template(template).render(
         policy=Markup(policy),
@@ -50,6 +59,16 @@ def render(
         data=json_for_script(data),
         **context,
     )
+
+
+def _joined(environment: Environment, names: Sequence[str]) -> str:
+    loader = environment.loader
+    assert loader is not None
+    return "\n".join(loader.get_source(environment, name)[0] for name in names)
+
+
+def _digest(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def json_for_script(data: object) -> Markup:

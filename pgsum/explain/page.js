@@ -1,15 +1,4 @@
-"use strict";
-// Shows one summary at a time. Text becomes text nodes, never markup.
-
-const data = JSON.parse(document.getElementById("data").textContent);
-const at = (id) => document.getElementById(id);
-
-function make(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
+// Shows one summary at a time. Text becomes text nodes, never markup. Follows nodes.js.
 
 const isolated = (token) => make("bdi", { lang: "" }, token); // whichever way it is written
 const three = (number) => number.toFixed(3);

@@ -12,6 +12,7 @@ from typing import Any
 
 from pgsum.explain.content import Explained, for_page, rounded
 from pgsum.explain.one_file import render, write
+from pgsum.explain.page import SCRIPTS
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def report_page(report: Report) -> str:
     return render(
         "report.html",
         styles=["page.css", "report.css"],
-        scripts=["page.js", "report.js"],
+        scripts=[*SCRIPTS, "report.js"],
         data={"explained": [for_page(each) for each in report.explained], **_table(report.rows)},
         title=report.title,
         figures=report.figures,

@@ -11,7 +11,7 @@ from pgsum import __version__
 from pgsum.cli import info as info_module
 from pgsum.errors import ConfigError, DataError, ModelError, PgsumError
 
-VERBS = ("train", "summarize", "evaluate", "compare", "check", "info")
+VERBS = ("train", "summarize", "evaluate", "compare", "check", "serve", "info")
 PGSUM = [sys.executable, "-m", "pgsum"]
 
 
@@ -41,13 +41,16 @@ def test_help_lists_the_verbs_and_the_version_is_printed(pgsum):
     assert pgsum("--version").out == f"pgsum {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["train", "--help"], ["serve", "--help"]]
+)
 def test_help_imports_nothing_that_takes_seconds(arguments):
     code = (
         "import sys; from pgsum.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'pytorch_lightning', 'datasets', 'hydra', 'numpy', 'pyarrow', 'rich'}\n"
+        "heavy = {'torch', 'pytorch_lightning', 'datasets', 'hydra', 'numpy', 'pyarrow', 'rich',\n"
+        "    'fastapi', 'uvicorn'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(

@@ -37,14 +37,15 @@ bench: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks --out build/benchmarks.json $(BENCH)
 
 # What is there already is not made again, and a training that was interrupted goes on: build/prose/parts
-# may be filled by hand, offline.
+# may be filled by hand, offline. VECTORS=glove.6B.50d.txt names word vectors to begin with.
 pretrained: $(VENV)/installed
 	@set -e; mkdir -p $(PROSE)/parts; \
 	test -d $(PROSE)/parts/debian || $(BIN)/python data_scripts/debian.py $(PROSE)/parts/debian; \
 	test -d $(PROSE)/parts/scitldr || $(BIN)/python data_scripts/scitldr.py $(PROSE)/parts/scitldr; \
 	test -d $(PROSE)/all || $(BIN)/python data_scripts/technical_prose.py $(PROSE)/all --from $(PROSE)/parts; \
 	if test ! -d $(PROSE)/run; then \
-		$(BIN)/pgsum train experiment=pretrained data.root=$(PROSE)/all --out $(PROSE)/run; \
+		$(BIN)/pgsum train experiment=pretrained data.root=$(PROSE)/all $(VECTORS:%=model.embeddings=%) \
+			--out $(PROSE)/run; \
 	elif test ! -f $(PROSE)/trained; then \
 		$(BIN)/pgsum train --resume $(PROSE)/run; \
 	fi; \

@@ -10,11 +10,12 @@ explained stands in docs/pretrained.template.md. `make pretrained` does all of i
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from blocks import table
 from result_records import METRICS, RUN, Scores
@@ -71,6 +72,7 @@ def ship(run: Path, scores: Sequence[Path], out: Path) -> None:
     card = template.substitute(
         pairs=f"{record['corpus']['training_pairs']:,}",
         fingerprint=record["corpus"]["fingerprint"],
+        vectors=_vectors(record["word_vectors"]),
         parameters=f"{record['parameters']:,}",
         minutes=f"{record['steps_cpu_seconds'] / 60:.0f}",
         seed=record["seed"],
@@ -86,6 +88,17 @@ def ship(run: Path, scores: Sequence[Path], out: Path) -> None:
         raise ModelError(f"The bundle would have {size:,} bytes, more than {MOST_BYTES:,}.")
     save_bundle(bundle, out, card=card)
     print(f"{out}: {size:,} bytes")
+
+
+def _vectors(begun_with: Mapping[str, Any] | None) -> str:
+    """What the card says of the word vectors that the training began with, if any."""
+    if begun_with is None:
+        return ""
+    return (
+        f"\n- **Word vectors** of {begun_with['found']:,} words to begin with, from "
+        f"`{Path(begun_with['file']).name}`. GloVe's\n  (Pennington et al. 2014) are in the public "
+        "domain (PDDL 1.0)."
+    )
 
 
 def _read_scores(folder: Path) -> Scores:

@@ -1,6 +1,7 @@
 """docs/make_pretrained.py, from a tiny training to a bundle with a card."""
 
 import json
+import shutil
 from importlib import import_module
 from pathlib import Path
 
@@ -60,6 +61,19 @@ def test_the_bundle_has_the_recipes_search_and_a_card_with_its_scores(script, ma
     for system in ("run", "lead-1"):
         assert f"{metrics['systems'][system]['rouge1']['f']:.2f}" in card
     assert "$" not in card
+
+
+def test_the_card_says_which_word_vectors_it_began_with(script, made, tmp_path):
+    run = shutil.copytree(made / "run", tmp_path / "run")
+    record = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    record["word_vectors"] = {"file": "there/vectors.npz", "sha256": "0", "found": 1234}
+    (run / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    cards = []
+    for folder in (made / "run", run):
+        script.ship(folder, [made / "scores"], tmp_path / "shipped")
+        cards.append((tmp_path / "shipped" / "README.md").read_text(encoding="utf-8"))
+    assert "ectors" not in cards[0]
+    assert "of 1,234 words to begin with, from `vectors.npz`" in cards[1]
 
 
 def test_scores_of_another_search_or_model_are_refused(script, made, tmp_path, monkeypatch):

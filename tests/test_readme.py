@@ -23,7 +23,9 @@ from pgsum.config import (
     group_options,
     load_config,
 )
+from pgsum.data.markdown import prose
 from pgsum.errors import ConfigError, DataError, ModelError, PgsumError
+from pgsum.summarizer import Summarizer
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -32,6 +34,9 @@ GUIDES = [page for page in PAGES if page.name not in ("ARCHITECTURE.md", "model.
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"`((?:[^`\n]|\n(?!\n))+)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+RESULT = re.compile(
+    r"^\| [^|]+ \| `experiment=(\w+)` " + r"\| ([\d.]+) " * 4 + r"\|$", re.MULTILINE
+)
 PUNCTUATION = set("();<>|&")
 
 
@@ -154,6 +159,25 @@ def test_links_inside_the_project_lead_somewhere(page):
     targets = LINK.findall(page.read_text(encoding="utf-8"))
     inside = [target.partition("#")[0] for target in targets if "://" not in target]
     assert [target for target in inside if not (page.parent / target).exists()] == []
+
+
+def test_the_results_are_those_of_the_records(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    make_results = import_module("make_results")
+    records = {each.name: each for each in make_results.read_records(ROOT / "docs" / "results")}
+    rows = RESULT.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(rows) >= 6
+    for name, *figures, bar in rows:
+        record = records[name]
+        scores = next(record.of_model)
+        own = scores.metrics["systems"][scores.system]
+        assert figures == [f"{own[m]['f']:.2f}" for m in ("rouge1", "rouge2", "rougeL")]
+        assert bar == f"{make_results.against_bar(record, scores)[1]:.2f}"
+
+
+def test_the_model_that_comes_along_says_what_pgsum_is():
+    said = Summarizer.load()(prose((ROOT / "README.md").read_text(encoding="utf-8"))).text
+    assert "summarizer" in said
 
 
 def test_the_exit_codes_are_those_of_the_program():

@@ -6,6 +6,7 @@ Reads as it is asked to, from standard input too, and holds one document at a ti
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Literal, cast
 
 from pgsum.data.columns import NamedColumns
 from pgsum.data.files import OptionNames, open_file, read_text
+from pgsum.data.markdown import is_markdown, prose
 from pgsum.data.records import (
     Pair,
     Reading,
@@ -53,7 +55,8 @@ def read_documents(
     They have references where a `reference_column` is named and there are rows.
 
     A .jsonl, .csv, .tsv or .parquet file holds a document in each row. Any other file is one
-    document, and so is standard input unless it begins as JSON Lines do. With `skip`, a row that
+    document, of which only the prose is read where the name ends in .md; and so is standard input
+    unless it begins as JSON Lines do. With `skip`, a row that
     cannot be used is given as a `BadRow` in its place; with `error` it raises DataError. `note` is
     called with what was changed, a sentence each, when all is read.
     """
@@ -87,7 +90,11 @@ def _of_file(path: Path, reading: Reading, tally: Tally) -> Iterator[Record | Ba
         yield from read_files([path], reading, tally)
         return
     with open_file(path) as stream:
-        yield _whole(_text(stream, str(path), reading), str(path), reading, tally)
+        record = _whole(_text(stream, str(path), reading), str(path), reading, tally)
+    if is_markdown(path):
+        pair = replace(record.pair, document=prose(record.pair.document))
+        record = record._replace(pair=pair)
+    yield record
 
 
 def _of_standard_input(reading: Reading, tally: Tally) -> Iterator[Record | BadRow]:

@@ -4,6 +4,7 @@ The machine may be busy, and then two threads of one test spin for each other.
 """
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 
@@ -32,3 +33,20 @@ def _cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PGSUM_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Chromium as the system has it; Playwright would download one, and starts once a process."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed, so no page is looked at")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield launched
+        launched.close()

@@ -4,9 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from reference.browser import browser
-
-__all__ = ["browser", "opened"]
 
 
 @pytest.fixture

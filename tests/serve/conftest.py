@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from reference.browser import browser
 from reference.command_line import pgsum, tiny_model
 
 from pgsum.serve.app import create_app
@@ -13,7 +12,7 @@ from pgsum.serve.limits import Limits
 from pgsum.serve.server import Listener, make_server
 from pgsum.summarizer import Summarizer
 
-__all__ = ["browser", "held", "pgsum", "served", "summarizer", "tiny_model"]
+__all__ = ["held", "pgsum", "served", "summarizer", "tiny_model"]
 
 
 class Held(Summarizer):

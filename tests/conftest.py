@@ -35,9 +35,12 @@ def _cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    """Chromium as the system has it; Playwright would download one, and starts once a process."""
+    """Chromium as the system has it; Playwright would download one.
+
+    As long as it runs, so does an event loop, and no test of the same process can have another.
+    """
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed, so no page is looked at")

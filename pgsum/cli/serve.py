@@ -56,10 +56,13 @@ def _check_web() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise ConfigError(
-            f"`pgsum serve` needs {' and '.join(missing)}, which "
-            f"{'is' if len(missing) == 1 else 'are'} not installed.",
+            f"The server needs {' and '.join(missing)}, which {_is(missing)} not installed.",
             hint="pip install 'pgsum[web]'",
         )
+
+
+def _is(several: list[str]) -> str:
+    return "is" if len(several) == 1 else "are"
 
 
 def _told_apart(names: list[str]) -> list[str]:

@@ -36,7 +36,7 @@ def test_settings_and_options_reach_the_training(pgsum, asked, tmp_path):
     assert (done.code, done.out) == (0, "runs/x-001\n")
     assert done.err == "at work\n"
     call = asked[0]
-    assert (call["out"], call["overwrite"], call["init"]) == (Path("there"), True, Path("old"))
+    assert (call["out"], call["overwrite"], call["init"]) == (Path("there"), True, "old")
     config = call["config"]
     assert (config.data.name, config.data.train) == ("files", str(pairs))
     assert config.optim.lr == 0.5

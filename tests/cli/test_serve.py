@@ -56,8 +56,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(pgsum, monkeypatch
     done = pgsum("serve", "--model", tiny_model)
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "error: The server needs uvicorn, which is not installed.\n"
-        "hint: pip install 'pgsum[web]'\n"
+        "error: The server needs uvicorn, which is not installed.\nhint: pip install 'pgsum[web]'\n"
     )
 
 

@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported, here and in subprocesses
 
@@ -53,3 +55,36 @@ def browser() -> Iterator[object]:
         )
         yield launched
         launched.close()
+
+
+@dataclass
+class Watched:
+    """A browser whose pages are watched: what they ask for, and what goes wrong in them."""
+
+    browser: Any
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    contexts: list[Any] = field(default_factory=list)
+
+    def page(self, *, width: int, scheme: str, **settings: bool) -> Any:
+        """An empty page."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **settings
+        )
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("console", lambda message: self.problems.append(message.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", lambda dialog: self.problems.append(dialog.message))
+        return page
+
+    def close(self) -> None:
+        for context in self.contexts:
+            context.close()
+
+
+@pytest.fixture
+def watched(browser) -> Watched:
+    """To be closed by who opens pages in it, before they are judged."""
+    return Watched(browser)

@@ -12,34 +12,25 @@ TEXT = "The cat sat on the mat near Oslo, and a dog ran home."
 
 
 @pytest.fixture
-def opened(browser, served, summarizer):
+def opened(watched, served, summarizer):
     """`opened()` is the page of a server of the tiny model, or of others.
 
     However it was used: it has asked nobody else, and nothing has gone wrong in it.
     """
-    contexts, requests, problems, urls = [], [], [], []
+    urls = []
 
     def look(models=None, *, width=1280, scheme="light", **limits):
         urls.append(served(models or {"tiny": summarizer}, **limits))
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda request: requests.append(request.url))
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("dialog", lambda dialog: problems.append(dialog.message))
+        page = watched.page(width=width, scheme=scheme, accept_downloads=True)
         page.goto(urls[-1])
         return page
 
     yield look
-    for context in contexts:
-        context.close()
-    assert [problem for problem in problems if "status of 5" not in problem] == []
+    watched.close()
+    assert [problem for problem in watched.problems if "status of 5" not in problem] == []
     own = {urlsplit(url).netloc for url in urls}
     assert {
-        urlsplit(url).netloc for url in requests if not url.startswith(("blob:", "about:"))
+        urlsplit(url).netloc for url in watched.requests if not url.startswith(("blob:", "about:"))
     } <= own
 
 
